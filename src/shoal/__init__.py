@@ -1,0 +1,1 @@
+"""Shoal: clustered federated learning."""

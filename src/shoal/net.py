@@ -1,0 +1,102 @@
+"""A module bound to one flat vector: loading, reading and stepping are single operations on that vector."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from shoal.layout import Layout, seeded, tensors
+from shoal.types import Array
+
+
+class Net:
+    """One module, its parameters, gradients and statistics being views of flat buffers.
+
+    >>> layout = Layout.of(lambda: nn.Linear(2, 2), np.zeros((1, 2)))
+    >>> net = Net(layout)
+    >>> net.load(np.array([1, 0, 0, 1, 0, 0], np.float32))
+    >>> net.scores(np.array([[3.0, 4.0]])).tolist()
+    [[3.0, 4.0]]
+    """
+
+    def __init__(self, layout: Layout, device: str = "cpu") -> None:
+        self.layout = layout
+        self.device = torch.device(device)
+        self.dtype = torch.from_numpy(np.zeros(0, layout.dtype)).dtype
+        self.module = seeded(layout.factory, 0).to(device=self.device, dtype=self.dtype)
+        self.needs_pairs = any(isinstance(m, _BatchNorm) for m in self.module.modules())
+        self.floats = layout.counters.start
+        self.flat = torch.zeros(self.floats, dtype=self.dtype, device=self.device)
+        self.grad = torch.zeros(layout.trainable.stop, dtype=self.dtype, device=self.device)
+        self._bind()
+
+    def _bind(self) -> None:
+        params = dict(self.module.named_parameters())
+        self._counters: list[tuple[torch.Tensor, slice]] = []
+        found = {name: tensor for name, _, tensor in tensors(self.module)}
+        for part in self.layout.parts:
+            place = slice(part.start, part.stop)
+            if part.role == "counters":
+                self._counters.append((found[part.name], place))
+                continue
+            view = self.flat[place].view(part.shape)
+            if part.role == "trainable":
+                params[part.name].data = view
+                params[part.name].grad = self.grad[place].view(part.shape)
+            else:
+                owner, _, leaf = part.name.rpartition(".")
+                self.module.get_submodule(owner)._buffers[leaf] = view
+
+    @property
+    def params(self) -> torch.Tensor:
+        """The trainable numbers; a step is an operation in place on them."""
+        return self.flat[self.layout.trainable]
+
+    def load(self, vector_P: Array) -> None:
+        """Make the module the model of this vector."""
+        vector = torch.from_numpy(np.ascontiguousarray(vector_P))
+        self.flat.copy_(vector[: self.floats])
+        for tensor, place in self._counters:
+            tensor.copy_(vector[place].view(tensor.shape))
+
+    def vector(self) -> Array:
+        """The model as a vector of its own."""
+        out = np.empty(self.layout.size, self.layout.dtype)
+        out[: self.floats] = self.flat.detach().cpu().numpy()
+        for tensor, place in self._counters:
+            out[place] = tensor.cpu().numpy().reshape(-1)
+        return out
+
+    def tensor(self, x: Array) -> torch.Tensor:
+        """Inputs as the module takes them: floats in its own precision, integers (token ids) as they are."""
+        t = torch.from_numpy(np.ascontiguousarray(x))
+        return t.to(device=self.device, dtype=self.dtype) if t.is_floating_point() else t.to(self.device, torch.int64)
+
+    def labels(self, y: Array) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(y, np.int64)).to(self.device)
+
+    def loss(self, scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Mean cross entropy; one output is the log-odds of class 1."""
+        if scores.shape[1] == 1:
+            return F.binary_cross_entropy_with_logits(scores[:, 0], y.to(scores.dtype))
+        return F.cross_entropy(scores, y)
+
+    @torch.no_grad()
+    def scores(self, x: Array) -> Array:
+        """Outputs of the module in evaluation mode."""
+        self.module.eval()
+        out: Array = self.module(self.tensor(x)).cpu().numpy()
+        return out
+
+    @torch.no_grad()
+    def log_probabilities(self, x: Array) -> Array:
+        """Log-probability of every class, one row per sample."""
+        self.module.eval()
+        scores = self.module(self.tensor(x))
+        if scores.shape[1] == 1:
+            scores = torch.cat([-scores, scores], 1)
+            return np.asarray(F.logsigmoid(scores).cpu().numpy())
+        return np.asarray(F.log_softmax(scores, 1).cpu().numpy())

@@ -1,0 +1,77 @@
+"""Randomness as a value: every draw comes from (seed, purpose, round, client), never from order or process."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Key:
+    """Names one stream of random numbers.
+
+    Calling a key narrows its purpose; `at` sets the round, `of` the client, `member` gives the streams of another
+    member of an ensemble. Two keys with the same fields give the same numbers on every machine.
+
+    >>> key = Key(seed=1).at(3)
+    >>> key("train").of("ann") == Key(1)("train").at(3).of("ann")
+    True
+    >>> key("train") == key("select")
+    False
+    """
+
+    seed: int
+    purpose: str = ""
+    round: int = 0
+    client: str | None = None
+
+    def __call__(self, purpose: str) -> Key:
+        return replace(self, purpose=f"{self.purpose}/{purpose}")
+
+    def at(self, round: int) -> Key:
+        return replace(self, round=round)
+
+    def of(self, client: str) -> Key:
+        return replace(self, client=client)
+
+    def member(self, k: int) -> Key:
+        """The same purpose under another seed; member 0 is the key itself."""
+        return self if k == 0 else self(f"member {k}")
+
+    @property
+    def number(self) -> int:
+        """128 bits that stand for this key."""
+        text = "\0".join([str(self.seed), self.purpose, str(self.round), "" if self.client is None else "c" + self.client])
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
+
+    def rng(self) -> np.random.Generator:
+        """A generator of its own, positioned at the start of this key's stream."""
+        return np.random.Generator(np.random.Philox(key=self.number))
+
+    @property
+    def torch_seed(self) -> int:
+        """A seed for torch, used for initial weights and for dropout."""
+        return self.number & (2**63 - 1)
+
+    def scores(self, hashes_N: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """One pseudo-random number per client, a function of this key and of the client's own hash alone."""
+        return mix(hashes_N ^ np.uint64(self.number & (2**64 - 1)))
+
+
+def mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection that looks random."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    out: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return out
+
+
+def hash_ids(ids: tuple[str, ...]) -> npt.NDArray[np.uint64]:
+    """64 bits per client id, the same on every machine."""
+    digest = hashlib.blake2b
+    raw = b"".join(digest(i.encode(), digest_size=8).digest() for i in ids)
+    return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
