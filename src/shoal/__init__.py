@@ -1,1 +1,67 @@
-"""Shoal: clustered federated learning."""
+"""Shoal: clustered federated learning. Every client of a heterogeneous federation gets the model of its group.
+
+Names are imported when they are first used, so that `import shoal` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from shoal.version import __version__
+
+if TYPE_CHECKING:
+    from shoal.algorithms import Central, FedAvg, FedProx, Local
+    from shoal.data.federation import Federation
+    from shoal.errors import ShoalError
+    from shoal.experiment.api import resume, run
+    from shoal.experiment.compare import compare
+    from shoal.experiment.result import Run
+    from shoal.experiment.sweep import sweep
+    from shoal.selection import All, Random, RoundRobinThenRandom
+    from shoal.solvers import SGD, Proximal
+
+_HOME = {
+    "All": "shoal.selection",
+    "Central": "shoal.algorithms",
+    "FedAvg": "shoal.algorithms",
+    "FedProx": "shoal.algorithms",
+    "Federation": "shoal.data.federation",
+    "Local": "shoal.algorithms",
+    "Proximal": "shoal.solvers",
+    "Random": "shoal.selection",
+    "RoundRobinThenRandom": "shoal.selection",
+    "Run": "shoal.experiment.result",
+    "SGD": "shoal.solvers",
+    "ShoalError": "shoal.errors",
+    "compare": "shoal.experiment.compare",
+    "resume": "shoal.experiment.api",
+    "run": "shoal.experiment.api",
+    "sweep": "shoal.experiment.sweep",
+}
+
+__all__ = [
+    "SGD",
+    "All",
+    "Central",
+    "FedAvg",
+    "FedProx",
+    "Federation",
+    "Local",
+    "Proximal",
+    "Random",
+    "RoundRobinThenRandom",
+    "Run",
+    "ShoalError",
+    "__version__",
+    "compare",
+    "resume",
+    "run",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

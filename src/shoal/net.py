@@ -31,6 +31,7 @@ class Net:
         self.floats = layout.counters.start
         self.flat = torch.zeros(self.floats, dtype=self.dtype, device=self.device)
         self.grad = torch.zeros(layout.trainable.stop, dtype=self.dtype, device=self.device)
+        self.params = self.flat[layout.trainable]  # the trainable numbers; a step is an operation in place on them
         self._bind()
 
     def _bind(self) -> None:
@@ -50,10 +51,9 @@ class Net:
                 owner, _, leaf = part.name.rpartition(".")
                 self.module.get_submodule(owner)._buffers[leaf] = view
 
-    @property
-    def params(self) -> torch.Tensor:
-        """The trainable numbers; a step is an operation in place on them."""
-        return self.flat[self.layout.trainable]
+    def graph_params(self) -> torch.Tensor:
+        """The trainable numbers as one differentiable vector, for loss terms without a closed gradient."""
+        return torch.cat([p.reshape(-1) for p in self.module.parameters() if p.requires_grad])
 
     def load(self, vector_P: Array) -> None:
         """Make the module the model of this vector."""

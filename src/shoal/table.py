@@ -55,7 +55,8 @@ class Table:
         out = np.empty((len(ids), *shape), dtype)
         known = [i for i, name in enumerate(ids) if name in self._place]
         out[:] = default
-        out[known] = self.rows[[self._place[ids[i]] for i in known]]
+        if known:
+            out[known] = self.rows[[self._place[ids[i]] for i in known]]
         return out
 
 

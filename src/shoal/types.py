@@ -176,3 +176,12 @@ class Select(Protocol):
     """Chooses the clients of a round from a roster."""
 
     def __call__(self, clients: Roster, key: Key) -> Cohort: ...
+
+
+def option(default: Any, help: str, *, low: float | None = None) -> Any:
+    """A hyper-parameter of an algorithm: its default, one line of help, and the least value it may have.
+
+    >>> option(1.0, "strength of the proximal term", low=0).metadata["help"]
+    'strength of the proximal term'
+    """
+    return field(default=default, metadata={"help": help, "low": low})

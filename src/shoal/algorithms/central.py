@@ -1,0 +1,46 @@
+"""Central: one model on all data pooled, what one would do if data could travel. The upper bound where clients agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.algorithms.fedavg import FedAvg, State
+from shoal.selection import All
+from shoal.seeds import Key
+from shoal.solvers import SGD
+from shoal.table import Serving
+from shoal.types import EVERYBODY, Answers, Cohort, Engine, Record, Roster
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Selects the union of all data; the union of one client is that client."""
+
+    def __call__(self, clients: Roster, key: Key) -> Cohort:
+        return (EVERYBODY,) if len(clients) > 1 else All()(clients, key)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Central:
+    """FedAvg with a single client that holds everything. Only in simulation."""
+
+    solver: SGD = SGD()
+
+    state: ClassVar[type[State]] = State
+
+    @property
+    def averaging(self) -> FedAvg:
+        return FedAvg(select=Pool(), solver=self.solver)
+
+    def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
+        return self.averaging.init(engine, key)
+
+    def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
+        return self.averaging.step(state, engine, key)
+
+    def serve(self, state: State) -> Serving:
+        return self.averaging.serve(state)
+
+    def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
+        return self.averaging.assign(state, cohort, engine, key)

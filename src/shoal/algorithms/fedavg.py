@@ -1,0 +1,51 @@
+"""FedAvg: federated averaging. McMahan et al., AISTATS 2017, Algorithm 1. https://arxiv.org/abs/1602.05629"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
+from shoal.selection import Random
+from shoal.seeds import Key
+from shoal.solvers import SGD
+from shoal.table import Serving
+from shoal.tasks import Train
+from shoal.types import Answers, Array, Cohort, Engine, Record, Select
+
+
+@dataclass(frozen=True)
+class State:
+    """One model, and what the server's aggregator carries on."""
+
+    w_KP: Array  # K = 1
+    server: ServerState = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedAvg:
+    """One global model, the sample-weighted mean of what the selected clients learn."""
+
+    select: Select = Random()
+    solver: SGD = SGD()
+    aggregate: Aggregator = field(default_factory=weighted_mean)
+
+    state: ClassVar[type[State]] = State
+
+    def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
+        w_KP = engine.layout.init_many(1, key("init"))
+        return State(w_KP, per_group(self.aggregate, engine.layout).init(w_KP)), Record()
+
+    def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
+        cohort = self.select(engine.clients, key("select"))
+        got = engine.map(Train(self.solver), cohort, state.w_KP, np.zeros(len(cohort), int), key("train"))
+        w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)
+        return State(w_KP, server), Record(trained=got)
+
+    def serve(self, state: State) -> Serving:
+        return Serving(state.w_KP, kind="one")
+
+    def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
+        return Answers(cohort, np.zeros(len(cohort), int))

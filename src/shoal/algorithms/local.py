@@ -1,0 +1,59 @@
+"""Local: every client alone, the lower end of the scale. Nothing is averaged, nothing is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import BadInput
+from shoal.selection import Random
+from shoal.seeds import Key
+from shoal.solvers import SGD
+from shoal.table import Serving, Table
+from shoal.tasks import Train
+from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+
+
+@dataclass(frozen=True)
+class State:
+    """The common start, and the own model of every client that has trained."""
+
+    w0_P: Array
+    own: Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local:
+    """Each selected client goes on training its own model, from one common random start."""
+
+    select: Select = Random()
+    solver: SGD = SGD()
+    table_limit: float = option(2e9, "bytes of own models the server may hold", low=0)
+
+    state: ClassVar[type[State]] = State
+
+    def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
+        need = len(engine.clients) * engine.layout.bytes
+        if need > self.table_limit:
+            raise BadInput(
+                f"local would keep {len(engine.clients):,} models of {engine.layout.size:,} numbers, {need / 1e9:.1f} GB;"
+                f" use fewer clients or raise table_limit ({self.table_limit / 1e9:.1f} GB)"
+            )
+        return State(engine.layout.init(key("init")), Table()), Record()
+
+    def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
+        cohort = self.select(engine.clients, key("select"))
+        w_NP = state.own.get(cohort, state.w0_P)
+        got = engine.map(Train(self.solver), cohort, w_NP, np.arange(len(cohort)), key("train"))
+        own = state.own.put(got.cohort, w_NP[got.which_N] + got["update"])
+        return State(state.w0_P, own), Record(trained=got)
+
+    def serve(self, state: State) -> Serving:
+        own = state.own if len(state.own) else Table((), state.w0_P[None][:0])
+        return Serving(own.rows, Table(own.ids, np.arange(len(own))), kind="own")
+
+    def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
+        got = engine.map(Train(self.solver), cohort, state.w0_P[None], np.zeros(len(cohort), int), key("train"))
+        return Answers(got.cohort, got.which_N, {"model": state.w0_P + got["update"]}, got.failed)

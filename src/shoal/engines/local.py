@@ -1,0 +1,212 @@
+"""The fast engine of one machine: worker processes that live as long as the engine, one torch thread each."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import send_handle
+from typing import Any
+
+from shoal.data.federation import Source
+from shoal.engines.shared import Publisher
+from shoal.engines.unit import Clock, Outcome, Unit
+from shoal.engines.worker import READY, unpack
+from shoal.errors import BadInput
+from shoal.layout import Layout
+from shoal.types import Array, Failure
+
+BOOT = (
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+    "import sys; sys.path[:] = {path!r}; from shoal.engines.worker import main; main({fd})"
+)
+GRACE = 1.0  # seconds past the limit before a worker that does not answer is replaced
+
+
+class Member:
+    """One worker process and what the parent knows about it."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        code = BOOT.format(path=sys.path, fd=theirs.fileno())
+        one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, **one},
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+        )
+        theirs.close()
+        self.connection = Connection(ours.detach())
+        self.blocks: set[int] = set()
+        self.arena = 0
+        self.job: tuple[int, float] | None = None  # unit number and when it began
+        self.alive, self.ready = True, False  # ready: it has started up and said so
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.connection.close()
+        self.alive, self.job = False, None
+
+
+class Workers:
+    """Runs units in worker processes, the longest first. Usable for one run after another; `close` ends it.
+
+    Data, models and updates pass through shared memory. A worker that dies or exceeds the time limit is replaced
+    and its client left out with the reason.
+    """
+
+    def __init__(self, workers: int | None = None, clock: Clock = time.monotonic) -> None:
+        if os.name != "posix":
+            raise BadInput("engine=local needs Linux or macOS; use engine=serial here")
+        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if workers is not None and workers < 1:
+            raise BadInput(f"workers must be at least 1, not {workers}")
+        self._clock = clock
+        self._publisher = Publisher()
+        self._open: tuple[bytes, str] | None = None
+        self._federation: bytes | None = None
+        self._arena_size = 0
+        self._models: tuple[int | None, tuple[int, ...], str] = (None, (), "")
+        self._models_block: tuple[int, int] | None = None  # number and size
+        self._members = [Member() for _ in range(workers or count)]
+
+    @property
+    def workers(self) -> int:
+        return len(self._members)
+
+    def open(self, layout: Layout, device: str) -> None:
+        self._open = (self._publisher.dump(layout), device)
+        self._federation = None
+        self._arena_size = max(1 << 20, 2 * layout.bytes)
+        for m in self._members:
+            self._tell_open(m)
+
+    def use(self, federation: Source) -> None:
+        self._federation = self._publisher.dump(federation)
+        for m in self._members:
+            self._sync(m)
+            m.connection.send(("use", self._federation))
+
+    def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
+        for place, m in enumerate(self._members):
+            if not m.alive:
+                self._replace(place)
+        self._share_models(models_KP)
+        waiting = sorted(range(len(units)), key=lambda i: (units[i].cost, -i))  # the longest is popped first
+        try:
+            while waiting or any(m.job for m in self._members):
+                for m in self._members:
+                    if m.job is None and waiting:
+                        number = waiting.pop()
+                        self._hand(m, number, units[number])
+                yield from self._collect(units)
+        finally:
+            for m in self._members:
+                if m.job is not None:  # the caller went away in the middle of a call
+                    m.kill()
+
+    def close(self) -> None:
+        for m in self._members:
+            if m.alive:
+                m.kill()
+        self._members = []
+        self._publisher.close()
+
+    def _hand(self, m: Member, number: int, unit: Unit) -> None:
+        import cloudpickle
+
+        m.job = (number, self._clock())
+        try:
+            m.connection.send(("unit", number, cloudpickle.dumps(unit, protocol=5)))
+        except OSError:
+            pass  # the worker is gone; `_collect` sees it
+
+    def _collect(self, units: Sequence[Unit]) -> Iterator[tuple[int, Outcome]]:
+        """Wait until something happens: an answer, a death, or the end of somebody's time."""
+        busy = [m for m in self._members if m.job]
+        limits = [limit for m in busy if m.job and (limit := units[m.job[0]].timeout) is not None]
+        ready = wait([m.connection for m in busy], timeout=min(limits, default=None) and 0.1)
+        for place, m in enumerate(self._members):
+            if m.job is None:
+                continue
+            number, began = m.job
+            if m.connection in ready:
+                try:
+                    message = m.connection.recv()
+                except (EOFError, OSError):
+                    self._replace(place)
+                    code = m.process.returncode
+                    yield number, failed(units[number], f"failed: its worker process died (exit code {code})")
+                    continue
+                if message == READY:
+                    m.ready, m.job = True, (number, self._clock())
+                    continue
+                m.job = None
+                yield number, unpack(message[1], self._publisher.blocks[m.arena])
+                continue
+            limit = units[number].timeout
+            if m.ready and limit is not None and self._clock() - began > limit + GRACE:
+                self._replace(place)
+                yield number, failed(units[number], f"late: no answer after {limit:g} s")
+
+    def _replace(self, place: int) -> None:
+        """A fresh worker that knows all that the old one was told."""
+        old = self._members[place]
+        if old.alive:
+            old.kill()
+        if old.arena:
+            self._publisher.drop(old.arena)
+        m = self._members[place] = Member()
+        self._tell_open(m)
+        if self._federation is not None:
+            m.connection.send(("use", self._federation))
+        m.connection.send(("models", *self._models))
+
+    def _tell_open(self, m: Member) -> None:
+        assert self._open is not None
+        if not m.arena or self._publisher.blocks[m.arena].size < self._arena_size:
+            old, m.arena = m.arena, self._publisher.add(self._arena_size)
+            if old:
+                self._publisher.drop(old)
+        self._sync(m)
+        m.connection.send(("arena", m.arena))
+        m.connection.send(("open", *self._open))
+
+    def _sync(self, m: Member) -> None:
+        """Hand the worker the blocks it does not have, and take away the ones that are gone."""
+        arenas = {other.arena for other in self._members} - {m.arena}
+        wanted = set(self._publisher.blocks) - arenas
+        for number in m.blocks - wanted:
+            m.connection.send(("drop", number))
+        for number in wanted - m.blocks:
+            block = self._publisher.blocks[number]
+            m.connection.send(("block", number, block.size))
+            send_handle(m.connection, block.fd, m.process.pid)
+        m.blocks = wanted
+
+    def _share_models(self, models_KP: Array | None) -> None:
+        if models_KP is None:
+            self._models = (None, (), "")
+        else:
+            if self._models_block is None or self._models_block[1] < models_KP.nbytes:
+                if self._models_block is not None:
+                    self._publisher.drop(self._models_block[0])
+                self._models_block = (self._publisher.add(models_KP.nbytes), models_KP.nbytes)
+            number = self._models_block[0]
+            self._publisher.blocks[number].array(models_KP.shape, models_KP.dtype)[...] = models_KP
+            self._models = (number, models_KP.shape, models_KP.dtype.str)
+        for m in self._members:
+            self._sync(m)
+            m.connection.send(("models", *self._models))
+
+
+def failed(unit: Unit, reason: str) -> Outcome:
+    client: Any = getattr(unit, "client", None) or unit.who
+    return Outcome(None, {}, (Failure(client, reason),))

@@ -1,0 +1,55 @@
+"""The plain engine: one unit after the other in this process, easy to step through with a debugger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from shoal.data.federation import Source
+from shoal.engines.unit import Clock, Outcome, Site, Unit, safely
+from shoal.layout import Layout
+from shoal.net import Net
+from shoal.types import Array
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Arithmetic as in a worker: one thread, denormals flushed; afterwards as it was."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_num_threads(before)
+
+
+class Serial:
+    """Runs units in order, here. The clock can be injected."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._site: Site | None = None
+        self._net: Net | None = None
+
+    def open(self, layout: Layout, device: str) -> None:
+        self._net = Net(layout, device)
+        self._site = None
+
+    def use(self, federation: Source) -> None:
+        assert self._net is not None
+        self._site = Site(self._net, federation, self._clock)
+
+    def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
+        assert self._site is not None
+        for number, unit in enumerate(units):
+            with one_thread():
+                outcome = safely(unit, self._site, models_KP)
+            yield number, outcome
+
+    def close(self) -> None:
+        self._site = self._net = None

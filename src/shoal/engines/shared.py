@@ -1,0 +1,112 @@
+"""Memory shared with worker processes: files without a name, handed over as descriptors. Nothing is left behind."""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import pickle
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from shoal.types import Array
+
+LARGE = 1 << 20  # arrays from this size on are shared instead of copied into a message
+
+
+class Block:
+    """A piece of shared memory. `fd` can be sent to another process, which attaches to the same bytes."""
+
+    def __init__(self, fd: int, size: int) -> None:
+        self.fd, self.size = fd, size
+        self.map = mmap.mmap(fd, size)
+
+    @classmethod
+    def new(cls, size: int) -> Block:
+        """Fresh memory: in /dev/shm while there is room, else in the folder for temporary files."""
+        size = max(size, mmap.PAGESIZE)
+        error: OSError | None = None
+        for folder in ("/dev/shm", tempfile.gettempdir()):
+            try:
+                with tempfile.TemporaryFile(dir=folder) as file:
+                    os.posix_fallocate(file.fileno(), 0, size)
+                    return cls(os.dup(file.fileno()), size)
+            except OSError as e:
+                error = e
+        raise MemoryError(f"no room for {size / 1e6:.0f} MB of shared memory") from error
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """The block seen as an array."""
+        count = int(np.prod(shape))
+        return np.frombuffer(self.map, dtype, count).reshape(shape)
+
+    def close(self) -> None:
+        os.close(self.fd)
+        try:
+            self.map.close()
+        except BufferError:  # an array still looks at it; the memory goes with that array
+            pass
+
+
+class Publisher:
+    """Pickles objects for workers; large arrays go into blocks, once each, and travel as a number."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, Block] = {}
+        self._known: dict[int, tuple[Array, int]] = {}  # id of an array -> (the array, its block)
+        self._next = 0
+
+    def add(self, size: int) -> int:
+        """A new block; its number."""
+        self._next += 1
+        self.blocks[self._next] = Block.new(size)
+        return self._next
+
+    def drop(self, number: int) -> None:
+        self.blocks.pop(number).close()
+
+    def dump(self, thing: object) -> bytes:
+        """The thing as bytes. Blocks of arrays that no longer belong to it are dropped."""
+        used: dict[int, tuple[Array, int]] = {}
+
+        def share(obj: object) -> tuple[int, tuple[int, ...], str] | None:
+            if type(obj) is not np.ndarray or obj.nbytes < LARGE or obj.dtype.hasobject:
+                return None
+            if id(obj) not in self._known:
+                number = self.add(obj.nbytes)
+                self.blocks[number].array(obj.shape, obj.dtype)[...] = obj
+                self._known[id(obj)] = (obj, number)
+            used[id(obj)] = self._known[id(obj)]
+            return used[id(obj)][1], obj.shape, obj.dtype.str
+
+        stream = io.BytesIO()
+        pickler = cloudpickle.CloudPickler(stream, protocol=5)
+        pickler.persistent_id = share
+        pickler.dump(thing)
+        for name, (_, number) in self._known.items():
+            if name not in used:
+                self.drop(number)
+        self._known = used
+        return stream.getvalue()
+
+    def close(self) -> None:
+        for number in list(self.blocks):
+            self.drop(number)
+        self._known = {}
+
+
+def load(data: bytes, blocks: Mapping[int, Block]) -> Any:
+    """The other side of `Publisher.dump`: large arrays are read-only views of the blocks."""
+
+    class Reader(pickle.Unpickler):
+        def persistent_load(self, pid: Any) -> Array:
+            number, shape, dtype = pid
+            array = blocks[number].array(tuple(shape), np.dtype(dtype))
+            array.flags.writeable = False
+            return array
+
+    return Reader(io.BytesIO(data)).load()

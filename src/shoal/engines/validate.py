@@ -1,0 +1,72 @@
+"""The one place where an answer is judged before anybody uses it. Pure: an answer and its declaration, or a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shoal.types import Answer, Array, Field
+
+HEAVIEST = 10**9  # no client counts more samples than this
+BOAST = 10  # nor more than so many times the size it announced
+
+Dims = Mapping[str, int]
+
+
+def check(answer: Answer, fields: Mapping[str, Field], dims: Dims, dtype: np.dtype[Any], announced: int) -> str | None:
+    """Why this answer cannot be used, or None.
+
+    >>> fields = {"update": Field("float", ("P",)), "count": Field("count")}
+    >>> good = {"update": np.zeros(3, np.float32), "count": 7}
+    >>> check(good, fields, {"P": 3}, np.dtype("float32"), 7)
+    >>> check({**good, "update": np.zeros(1, np.float32)}, fields, {"P": 3}, np.dtype("float32"), 7)
+    'update has shape (1,), not (3,)'
+    >>> check({**good, "count": 2.5}, fields, {"P": 3}, np.dtype("float32"), 7)
+    'count 2.5 is not a whole number'
+    """
+    if not isinstance(answer, Mapping):
+        return not_an_answer(answer)
+    if set(answer) != set(fields):
+        return f"the answer has the fields {sorted(map(str, answer))}, not {sorted(fields)}"
+    for name, field in fields.items():
+        reason = _judge(name, answer[name], field, dims, dtype, announced)
+        if reason:
+            return reason
+    return None
+
+
+def not_an_answer(thing: object) -> str:
+    return f"the answer is a {type(thing).__name__}, not named fields"
+
+
+def _judge(name: str, value: Any, field: Field, dims: Dims, dtype: np.dtype[Any], announced: int) -> str | None:
+    if not isinstance(value, np.ndarray | np.generic | int | float) or isinstance(value, bool):
+        return f"{name} is a {type(value).__name__}, not a number or an array"
+    array: Array = np.asarray(value)
+    shape = tuple(dims[letter] for letter in field.shape)
+    if array.shape != shape:
+        return f"{name} has shape {array.shape}, not {shape}"
+    kinds = {"float": "f", "int": "iu", "count": "iuf"}[field.kind]
+    if array.dtype.kind not in kinds or (field.kind == "float" and shape and array.dtype != dtype):
+        return f"{name} has dtype {array.dtype}, not {dtype if field.kind == 'float' else 'an integer one'}"
+    if not np.isfinite(array).all():
+        return f"{name} is not finite"
+    if field.kind == "count":
+        return _weigh(name, float(array), announced)
+    if field.low is not None and array.size and array.min() < field.low:
+        return f"{name} is below {field.low:g}"
+    if field.high is not None and array.size and array.max() > field.high:
+        return f"{name} is above {field.high:g}"
+    return None
+
+
+def _weigh(name: str, count: float, announced: int) -> str | None:
+    if not count.is_integer():
+        return f"{name} {count:g} is not a whole number"
+    if not 1 <= count <= HEAVIEST:
+        return f"{name} {count:g} is not between 1 and {HEAVIEST:,}"
+    if count > BOAST * announced:
+        return f"{name} {count:g} is more than {BOAST} times the announced size {announced}"
+    return None

@@ -1,0 +1,1 @@
+"""Running an experiment: settings, the loop, records, checkpoints, results."""

@@ -1,0 +1,105 @@
+"""States as files: a tree of JSON and the arrays it points to, in one safetensors file. Never a pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from shoal.table import Table
+from shoal.types import Array
+
+
+class Damaged(Exception):
+    """A file that does not hold what was written."""
+
+
+def encode(value: Any, arrays: dict[str, Array], seen: dict[int, str] | None = None) -> Any:
+    """The value as JSON; arrays go into `arrays`, each distinct one once.
+
+    >>> arrays = {}
+    >>> encode({"a": np.zeros(2), "b": (1, None)}, arrays)
+    {'map': {'a': {'array': 'a0'}, 'b': {'tuple': [1, None]}}}
+    """
+    seen = {} if seen is None else seen
+    if isinstance(value, np.ndarray):
+        if id(value) not in seen:
+            seen[id(value)] = f"a{len(arrays)}"
+            arrays[seen[id(value)]] = np.ascontiguousarray(value)
+        return {"array": seen[id(value)]}
+    if isinstance(value, np.generic):
+        return value.item()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: encode(getattr(value, f.name), arrays, seen) for f in dataclasses.fields(value)}
+        return {"record": type(value).__name__, "fields": fields}
+    if isinstance(value, Mapping):
+        return {"map": {str(k): encode(v, arrays, seen) for k, v in value.items()}}
+    if isinstance(value, tuple):
+        return {"tuple": [encode(v, arrays, seen) for v in value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a state may hold arrays, numbers, strings, tuples, maps and records, not {type(value).__name__}")
+
+
+def decode(tree: Any, arrays: Mapping[str, Array], records: Mapping[str, type]) -> Any:
+    """The other side of `encode`; `records` names the dataclasses that may occur."""
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return arrays[tree["array"]]
+    if "tuple" in tree:
+        return tuple(decode(v, arrays, records) for v in tree["tuple"])
+    if "map" in tree:
+        return {k: decode(v, arrays, records) for k, v in tree["map"].items()}
+    if tree["record"] not in records:
+        raise Damaged(f"it holds a {tree['record']!r}, which this algorithm does not know")
+    return records[tree["record"]](**{k: decode(v, arrays, records) for k, v in tree["fields"].items()})
+
+
+def records_of(state: type) -> dict[str, type]:
+    """The dataclasses a state may be made of: those of its module, and tables."""
+    module = vars(sys.modules[state.__module__])
+    found = {c.__name__: c for c in module.values() if isinstance(c, type) and dataclasses.is_dataclass(c)}
+    return {**found, "Table": Table, state.__name__: state}
+
+
+def write(path: Path, value: Any) -> None:
+    """Save a value, all or nothing: the file appears under its name when it is complete on disk."""
+    arrays: dict[str, Array] = {}
+    tree = encode(value, arrays)
+    arrays = arrays or {"none": np.zeros(0, np.uint8)}
+    meta = {"tree": json.dumps(tree), "crc": str(checksum(arrays))}
+    partial = path.with_name(f".{path.name}.partial")
+    save_file(arrays, partial, metadata=meta)
+    with open(partial, "rb") as file:
+        os.fsync(file.fileno())
+    partial.rename(path)
+
+
+def read(path: Path, records: Mapping[str, type]) -> Any:
+    """Load what `write` saved, or raise `Damaged`."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            meta = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if int(meta["crc"]) != checksum(arrays):
+            raise Damaged("its checksum does not fit")
+        return decode(json.loads(meta["tree"]), arrays, records)
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as e:
+        raise Damaged(str(e).splitlines()[0] if str(e) else type(e).__name__) from e
+
+
+def checksum(arrays: Mapping[str, Array]) -> int:
+    crc = 0
+    for name in sorted(arrays):
+        crc = zlib.crc32(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8), zlib.crc32(name.encode(), crc))
+    return crc

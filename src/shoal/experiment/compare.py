@@ -1,0 +1,127 @@
+"""Runs side by side: mean and spread over seeds, rounds and bytes to a target."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from shoal.errors import BadInput, RunFolderError
+from shoal.experiment.folder import Folder
+from shoal.experiment.history import History, summarise
+
+NOT_TELLING = ("seed", "engine", "workers", "fingerprint", "checkpoint_every", "format")  # do not make a setting another
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A mean over seeds, its standard deviation (None for one seed) and how many there were."""
+
+    mean: float
+    std: float | None
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" if self.std is None else f"{self.mean:.4g} ± {self.std:.2g}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One setting of a comparison: its name, its runs, and the figures over them."""
+
+    name: str
+    runs: tuple[str, ...]
+    complete: bool
+    figures: Mapping[str, Spread | None]
+    reached: int = 0  # runs that reached the target
+
+
+FIGURES = {
+    "best_accuracy": "best accuracy over the rounds that count (spec 9.2)",
+    "accuracy_at_best_val": "test accuracy at the round of best validation accuracy",
+    "last_three_accuracy": "mean accuracy of the last three tested rounds",
+    "last_f1": "macro F1 per client, mean over clients, last round",
+    "last_worst": "mean accuracy of the worst tenth of the clients, last round",
+    "ari": "adjusted Rand index of the groups against the planted ones",
+    "groups": "models at the end",
+    "rounds_to_target": "first round that reaches the target",
+    "megabytes_to_target": "MB sent until then",
+    "megabytes": "MB sent, down and up, without evaluation",
+    "passes": "samples sent through models on clients, in thousands",
+    "seconds": "time of all rounds",
+}
+
+
+def expand(paths: Iterable[str | Path]) -> list[Path]:
+    """Run folders, sweeps being replaced by their runs; a folder of run folders by those."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if (path / "sweep.json").is_file():
+            names = [entry["name"] for entry in json.loads((path / "sweep.json").read_text())]
+            found += [path / name for name in names if (path / name / "config.toml").is_file()]
+        elif (path / "config.toml").is_file():
+            found.append(path)
+        elif path.is_dir() and list(path.glob("*/config.toml")):
+            found += sorted(p.parent for p in path.glob("*/config.toml"))
+        else:
+            raise RunFolderError(f"{path} is not a run folder: it has no config.toml")
+    if not found:
+        raise RunFolderError("there is no run to compare")
+    return list(dict.fromkeys(found))
+
+
+def compare(paths: Iterable[str | Path], target: float | None = None) -> list[Line]:
+    """One line per setting; runs that differ in their seed alone are one setting.
+
+    >>> import shoal, tempfile
+    >>> paths = shoal.sweep(["fedavg"], rounds=2, seed=[0, 1], engine="serial", out=tempfile.mkdtemp())
+    >>> [(line.name, len(line.runs)) for line in compare(paths)]
+    [('fedavg', 2)]
+    """
+    if target is not None and not 0 < target <= 1:
+        raise BadInput(f"a target is an accuracy between 0 and 1, not {target}")
+    folders = [Folder(p) for p in expand(paths)]
+    flat = [flatten(f.config()) for f in folders]
+    differing = sorted({k for c in flat for k in c if k not in NOT_TELLING and any(c.get(k) != d.get(k) for d in flat)})
+    lines: dict[str, list[Folder]] = {}
+    for folder, config in zip(folders, flat, strict=True):
+        shown = [f"{k}={config[k]}" for k in differing if k != "algorithm" and k in config]
+        lines.setdefault(" ".join([config["algorithm"], *shown]), []).append(folder)
+    return [line_of(name, members, target) for name, members in lines.items()]
+
+
+def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with an algorithm's own keys beside the others."""
+    own = config.get(str(config.get("algorithm")), {})
+    return {**{k: v for k, v in config.items() if not isinstance(v, dict)}, **own}
+
+
+def line_of(name: str, members: Sequence[Folder], target: float | None) -> Line:
+    rows = [figures_of(f.history(), f.summary(), target) for f in members]
+    figures = {key: spread([r[key] for r in rows]) for key in FIGURES}
+    reached = sum(r["rounds_to_target"] is not None for r in rows)
+    complete = all(f.summary() is not None for f in members)
+    return Line(name, tuple(str(f.path) for f in members), complete, figures, reached)
+
+
+def figures_of(history: History, summary: Mapping[str, Any] | None, target: float | None) -> dict[str, float | None]:
+    found = {**summarise(history), **(summary or {})}
+    hit = history.first(target) if target is not None else None
+    return {
+        **{key: found.get(key) for key in FIGURES},
+        "rounds_to_target": hit and hit["round"],
+        "megabytes_to_target": hit and history.bytes(hit["round"]) / 1e6,
+        "megabytes": history.bytes() / 1e6,
+        "passes": sum(c["forward"] + c["backward"] for r in history for c in r["traffic"].values()) / 1e3,
+    }
+
+
+def spread(found: Sequence[float | None]) -> Spread | None:
+    known = [float(v) for v in found if v is not None and not math.isnan(v)]
+    if not known:
+        return None
+    return Spread(fmean(known), stdev(known) if len(known) > 1 else None, len(known))

@@ -1,0 +1,136 @@
+"""The settings of a run: read from key=value or TOML, checked once, written down resolved."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from shoal.algorithms import ALGORITHMS
+from shoal.errors import BadInput, unknown
+from shoal.selection import All, Random, RoundRobinThenRandom
+from shoal.solvers import SGD
+from shoal.types import Algorithm, Select
+
+SOLVER_KEYS = tuple(f.name for f in dataclasses.fields(SGD) if f.name not in ("shuffle", "terms"))
+PARTS = ("select", "solver", "aggregate")  # fields of an algorithm that are not keys by themselves
+
+
+class Settings(BaseModel):
+    """The keys every run has. What only one algorithm has is checked against that algorithm (`own_keys`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data: str = Field("digits", description="data set, with arguments: mnist, synthetic:1:1, folder:PATH")
+    partition: str | None = Field(None, description="how samples go to clients; default: the data set's own")
+    model: str = Field("mclr", description="model, with arguments: mclr, mlp:hidden=64, wecfl-cifar")
+    rounds: int = Field(50, ge=0, description="communication rounds")
+    seed: int = Field(0, ge=0, description="decides every random draw")
+    data_seed: int | None = Field(None, ge=0, description="seed of the partition alone; default: seed")
+    clients_per_round: int | None = Field(None, ge=1, description="clients selected each round; default: 20, or all")
+    selection: Literal["random", "round-robin-then-random", "all"] = Field("random", description="who takes part")
+    epochs: int = Field(1, ge=0, description="local passes over a client's samples")
+    steps: int | None = Field(None, ge=0, description="local mini-batch steps, instead of epochs")
+    batch: int = Field(10, ge=1, description="samples per step")
+    lr: float = Field(0.03, ge=0, description="local learning rate")
+    momentum: float = Field(0.0, ge=0, lt=1, description="momentum of local SGD")
+    momentum_memory: Literal["reset", "kept"] = Field("reset", description="keep a client's momentum between rounds?")
+    weight_decay: float = Field(0.0, ge=0, description="decay of all weights")
+    l2: float = Field(0.0, ge=0, description="penalty l2 |W|^2 on kernels only")
+    lr_decay: float = Field(1.0, gt=0, description="factor of the learning rate per round")
+    val: float = Field(0.0, ge=0, lt=1, description="share of the training samples set aside for validation")
+    engine: Literal["serial", "local"] = Field("local", description="where clients work: this process or workers")
+    workers: int | None = Field(None, ge=1, description="worker processes of the local engine; default: one per core")
+    device: str = Field("cpu", description="cpu or cuda (no test covers cuda yet)")
+    precision: Literal["float32", "float64"] = Field("float32", description="numbers of a model")
+    eval_every: int = Field(1, ge=1, description="rounds between tests")
+    eval_clients: int | None = Field(None, ge=1, description="clients tested; default: all up to 10,000, else 1,000")
+    checkpoint_every: int | Literal["auto"] = Field("auto", description="rounds between checkpoints, or auto")
+    min_answers: int = Field(1, ge=0, description="answers a round needs, else it changes nothing")
+    timeout: float | None = Field(None, gt=0, description="seconds a client may take for a task")
+
+    def solver(self) -> SGD:
+        return SGD(**{name: getattr(self, name) for name in SOLVER_KEYS})
+
+    def select(self, clients: int) -> Select:
+        if self.selection == "all":
+            return All()
+        k = self.clients_per_round or min(20, clients)
+        return Random(k) if self.selection == "random" else RoundRobinThenRandom(k)
+
+
+def check_settings(pairs: Mapping[str, Any]) -> Settings:
+    """The settings from pairs of key and value, or one sentence on the first that is wrong.
+
+    >>> check_settings({"rounds": "3"}).rounds
+    3
+    """
+    tidy = {k: v.replace("_", "-") if k == "selection" and isinstance(v, str) else v for k, v in pairs.items()}
+    try:
+        return Settings(**tidy)
+    except ValidationError as e:
+        raise sentence(e, tidy) from e
+
+
+def sentence(error: ValidationError, pairs: Mapping[str, Any]) -> BadInput:
+    first = error.errors()[0]
+    key = str(first["loc"][0])
+    return BadInput(f"{key}={pairs.get(key)!s} is not possible: {first['msg'][0].lower()}{first['msg'][1:]}")
+
+
+def own_keys(name: str) -> dict[str, dataclasses.Field[Any]]:
+    """The keys that only this algorithm has."""
+    if name not in ALGORITHMS:
+        raise unknown("algorithm", name, ALGORITHMS)
+    return {f.name: f for f in dataclasses.fields(ALGORITHMS[name]) if f.name not in PARTS}
+
+
+def split_keys(algorithms: tuple[str, ...], pairs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Pairs for every run, and per algorithm the pairs that are its own; a key that nobody has is an error."""
+    common: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {name: {} for name in algorithms}
+    theirs = {name: own_keys(name) for name in algorithms}
+    for key, value in pairs.items():
+        if key in Settings.model_fields:
+            common[key] = value
+            continue
+        owners = [name for name in algorithms if key in theirs[name]]
+        if not owners:
+            known = {*Settings.model_fields, *(k for keys in theirs.values() for k in keys)}
+            raise unknown("key", key, known, "`shoal list keys` explains them.")
+        for name in owners:
+            own[name][key] = value
+    return common, own
+
+
+def build_algorithm(name: str, own: Mapping[str, Any], settings: Settings, clients: int) -> Algorithm:
+    """The algorithm with its parts put in."""
+    cls, known = ALGORITHMS[name], own_keys(name)
+    hints = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for key, value in own.items():
+        if key not in known:
+            raise unknown(f"key of {name}", key, known)
+        try:
+            values[key] = TypeAdapter(hints[key]).validate_python(value)
+        except ValidationError as e:
+            raise BadInput(f"{key}={value} is not possible: {e.errors()[0]['msg'].lower()}") from e
+        low = known[key].metadata.get("low")
+        if low is not None and values[key] < low:
+            raise BadInput(f"{key}={value} is not possible: it must be at least {low:g}")
+    fields = {f.name for f in dataclasses.fields(cls)}
+    parts = {"select": settings.select(clients), "solver": settings.solver()}
+    algorithm: Algorithm = cls(**values, **{k: v for k, v in parts.items() if k in fields})
+    return algorithm
+
+
+def resolved(name: str, algorithm: Algorithm, settings: Settings, clients: int) -> dict[str, Any]:
+    """Every setting with the value it had, ready for `config.toml`; what is None is left out."""
+    out: dict[str, Any] = {"algorithm": name}
+    out |= {k: v for k, v in settings.model_dump().items() if v is not None}
+    if settings.selection != "all" and "select" in {f.name for f in dataclasses.fields(type(algorithm))}:  # type: ignore[arg-type]
+        out["clients_per_round"] = settings.clients_per_round or min(20, clients)
+    own = {k: getattr(algorithm, k) for k in own_keys(name)}
+    return {**out, name: own} if own else out

@@ -1,0 +1,173 @@
+"""A run's folder: what lies in it, how it is begun, read and cut back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from shoal.errors import RunFolderError
+from shoal.layout import Layout
+from shoal.experiment.history import History
+from shoal.experiment.row import Row
+from shoal.table import Serving
+
+FORMAT = 1  # 1: the first
+
+
+class Folder:
+    """The files of one run. Nothing is written before `create`."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+        self._clients: dict[str, Any] = {}  # ids and totals as last written: they are repeated only when they change
+
+    def create(self, config: Mapping[str, Any], version: str) -> None:
+        """Begin a run here; a folder that holds one already is left alone."""
+        if (self.path / "config.toml").exists():
+            raise RunFolderError(f"{self.path} already holds a run; choose another out=, or go on with: shoal resume {self.path}")
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            (self.path / "records.jsonl").write_text("")
+            (self.path / "events.jsonl").write_text("")
+            self._json("environment.json", environment(version))
+            text = tomli_w.dumps({"format": FORMAT, **config})
+            (self.path / "config.toml").write_text(f"# Resolved settings; `shoal run {self.path / 'config.toml'}` repeats this run.\n{text}")
+        except OSError as e:
+            raise RunFolderError(f"cannot write the run folder {self.path}: {e.strerror or e}; choose another one with out=DIR") from e
+
+    def config(self) -> dict[str, Any]:
+        """The resolved settings; a sentence if this is no run folder, or one of another version."""
+        path = self.path / "config.toml"
+        if not path.is_file():
+            raise RunFolderError(f"{self.path} is not a run folder: it has no config.toml")
+        try:
+            config = tomllib.loads(path.read_text())
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+            raise RunFolderError(f"{path} cannot be read: {e}") from e
+        found = config.pop("format", None)
+        if found != FORMAT:
+            raise RunFolderError(
+                f"{self.path} has format {found}, this version of Shoal reads {FORMAT}; use the version that wrote it "
+                f"({self.path / 'environment.json'} names it)"
+            )
+        return config
+
+    def append(self, row: Row, events: Sequence[Mapping[str, Any]]) -> None:
+        """Write a round down: events first, then the record."""
+        with open(self.path / "events.jsonl", "a") as file:
+            file.writelines(json.dumps(e) + "\n" for e in events)
+        with open(self.path / "records.jsonl", "a") as file:
+            file.write(json.dumps(self._shorten(row)) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _shorten(self, row: Row) -> Row:
+        if "clients" not in row:
+            return row
+        fresh = {k: v for k, v in row["clients"].items() if self._clients.get(k) != v}
+        self._clients |= {k: row["clients"][k] for k in ("ids", "total")}
+        return {**row, "clients": fresh}
+
+    def rows(self) -> Iterator[Row]:
+        """The records; what was left out because it had not changed is put back."""
+        carried: dict[str, Any] = {}
+        for row in read_lines(self.path / "records.jsonl"):
+            if "clients" in row:
+                carried |= {k: row["clients"][k] for k in ("ids", "total") if k in row["clients"]}
+                row["clients"] = {**carried, **row["clients"]}
+            yield row
+
+    def history(self) -> History:
+        return History(list(self.rows()))
+
+    def cut_back(self, round: int) -> None:
+        """Forget what was written after a round."""
+        for name in ("records.jsonl", "events.jsonl"):
+            path = self.path / name
+            kept = [e for e in read_lines(path) if e["round"] <= round]
+            partial = path.with_name(f".{name}.partial")
+            partial.write_text("".join(json.dumps(e) + "\n" for e in kept))
+            partial.rename(path)
+        self._clients = {}
+        for row in self.rows():
+            if "clients" in row:
+                self._clients |= {k: row["clients"][k] for k in ("ids", "total")}
+
+    def finish(self, summary: Row, serving: Serving, layout: Layout, ids: tuple[str, ...]) -> None:
+        """Models, groups and the summary; the summary is what says that a run is complete."""
+        save_models(self.path / "models", serving, layout)
+        with open(self.path / "groups.csv", "w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["client", "group"])
+            rows.writerows(serving.groups(ids).items())
+        self._json("summary.json", summary)
+
+    def summary(self) -> Row | None:
+        """The summary of a complete run, None while it is not."""
+        path = self.path / "summary.json"
+        found: Row | None = json.loads(path.read_text()) if path.is_file() else None
+        return found
+
+    def _json(self, name: str, value: Mapping[str, Any]) -> None:
+        partial = self.path / f".{name}.partial"
+        partial.write_text(json.dumps(value, indent=1) + "\n")
+        partial.rename(self.path / name)
+
+
+def save_models(folder: Path, serving: Serving, layout: Layout) -> None:
+    """One file per group with the tensors by name; own models of clients together in one file."""
+    from safetensors.numpy import save_file as save_arrays
+    from safetensors.torch import save_file
+
+    folder.mkdir(exist_ok=True)
+    if serving.kind == "own":
+        ids = serving.table.ids if serving.table is not None else ()
+        save_arrays({"models": serving.models_KP}, folder / "clients.safetensors", metadata={"ids": json.dumps(ids)})
+        return
+    for k, model_P in enumerate(serving.models_KP):
+        save_file(layout.named(model_P), folder / f"group_{k}.safetensors")
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of a file of JSON lines; a last line that was cut off by a crash is left out."""
+    with open(path) as file:
+        for line in file:
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
+def environment(version: str) -> dict[str, Any]:
+    """What the run ran on."""
+    import numpy
+    import torch
+
+    return {
+        "shoal": version,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "command": sys.argv,
+        "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+    }
+
+
+def fresh_path(parent: str | Path, label: str) -> Path:
+    """A folder name that is not taken: date, time and label."""
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    path, n = Path(parent) / f"{stamp}-{label}", 1
+    while path.exists():
+        path, n = Path(parent) / f"{stamp}-{label}-{n}", n + 1
+    return path

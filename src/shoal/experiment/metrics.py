@@ -1,0 +1,68 @@
+"""The figures of spec section 9 as pure functions of counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from shoal.types import Array
+
+
+def weighted_accuracy(right_N: Array, total_N: Array) -> float:
+    """Right answers of all clients over all their test samples (spec 9.1); nan without samples.
+
+    >>> weighted_accuracy(np.array([1, 9]), np.array([2, 10])).__round__(4)
+    0.8333
+    """
+    total = int(np.sum(total_N))
+    return float(np.sum(right_N) / total) if total else math.nan
+
+
+def macro_f1(true_C: Array, predicted_C: Array, both_C: Array) -> float:
+    """Unweighted mean of per-class F1 over the classes that occur in truth or prediction (spec 9.4).
+
+    >>> macro_f1(np.array([2, 2, 0]), np.array([3, 1, 0]), np.array([2, 1, 0])).__round__(4)
+    0.7333
+    """
+    seen = (true_C + predicted_C) > 0
+    if not seen.any():
+        return math.nan
+    return float(np.mean(2 * both_C[seen] / (true_C[seen] + predicted_C[seen])))
+
+
+def client_f1(counts: Mapping[str, Array]) -> Array:
+    """Macro F1 of every client, nan where it has no test sample."""
+    rows = zip(counts["true"], counts["predicted"], counts["both"], strict=True)
+    return np.array([macro_f1(t, p, b) for t, p, b in rows])
+
+
+def worst_tenth(accuracy_N: Array) -> float:
+    """Mean accuracy of the worst tenth of the clients, at least one.
+
+    >>> worst_tenth(np.array([0.9, 0.2, 0.8, 1.0]))
+    0.2
+    """
+    known = np.sort(accuracy_N[~np.isnan(accuracy_N)])
+    return float(known[: max(1, math.ceil(len(known) / 10))].mean()) if len(known) else math.nan
+
+
+def discrepancy(local_NP: Array, model_NP: Array) -> float:
+    """Mean distance of the clients' solutions from the model after aggregation of the same round (spec 3.6).
+
+    >>> discrepancy(np.array([[3.0, 4.0], [0.0, 0.0]]), np.zeros((2, 2)))
+    2.5
+    """
+    if not len(local_NP):
+        return math.nan
+    return float(np.mean([np.linalg.norm(a.astype(np.float64) - b) for a, b in zip(local_NP, model_NP, strict=True)]))
+
+
+def training_loss(loss_N: Array, count_N: Array) -> float:
+    """Mean over the clients that trained, weighted by their samples (spec 9.5).
+
+    >>> training_loss(np.array([1.0, 2.0]), np.array([3, 1]))
+    1.25
+    """
+    return float(np.average(loss_N, weights=count_N)) if len(loss_N) else math.nan

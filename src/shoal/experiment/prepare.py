@@ -1,0 +1,134 @@
+"""From names or objects to a plan: everything a user can get wrong is found here, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from shoal.data.build import build
+from shoal.data.federation import Federation, Source
+from shoal.engines import ENGINES, Backend, Serial, Workers
+from shoal.errors import BadInput, unknown
+from shoal.layout import Layout, ModelFactory
+from shoal.models import factory
+from shoal.experiment.config import SOLVER_KEYS, Settings, build_algorithm, check_settings, resolved, split_keys
+from shoal.experiment.loop import Plan
+from shoal.seeds import Key
+from shoal.data.spec import parse
+from shoal.types import Algorithm
+
+OWN = "<own>"  # stands in config.toml for something that was given as an object
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan, its settings, and what `config.toml` will say."""
+
+    plan: Plan
+    settings: Settings
+    config: Mapping[str, Any]
+    label: str
+
+
+def prepare(
+    algorithm: str | Algorithm, federation: str | Source | None, model: str | ModelFactory | None, pairs: Mapping[str, Any]
+) -> Prepared:
+    """Check all settings and build the plan of one run."""
+    pairs = dict(pairs)
+    if isinstance(federation, str):
+        pairs["data"] = federation
+    if isinstance(model, str):
+        pairs["model"] = model
+    settings, own = settings_of(algorithm, pairs)
+    source = load(settings, federation)
+    clients = len(source.roster)
+    if settings.clients_per_round is not None and settings.clients_per_round > clients:
+        raise BadInput(
+            f"clients_per_round={settings.clients_per_round} but the federation has {clients} clients; "
+            f"use clients_per_round={clients} or selection=all"
+        )
+    layout = make_layout(settings, model, source)
+    name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
+    chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
+    config = config_of(name, chosen, algorithm, federation, model, settings, source)
+    plan = Plan(chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients)
+    return Prepared(plan, settings, config, name)
+
+
+def settings_of(algorithm: str | Algorithm, pairs: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
+    """The settings, and the keys that belong to the algorithm alone."""
+    if isinstance(algorithm, str):
+        common, own = split_keys((algorithm,), pairs)
+        return check_settings(common), own[algorithm]
+    if isinstance(algorithm, type):
+        raise BadInput(f"give the algorithm as a name or an instance, for instance {algorithm.__name__}()")
+    fixed = [k for k in pairs if k in SOLVER_KEYS or k in ("selection", "clients_per_round")]
+    if fixed:
+        raise BadInput(f"{fixed[0]} belongs to the algorithm you gave as an object; set it there (solver=, select=)")
+    strange = [k for k in pairs if k not in Settings.model_fields]
+    if strange:
+        raise unknown("key", strange[0], Settings.model_fields)
+    return check_settings(pairs), {}
+
+
+def load(settings: Settings, federation: str | Source | None) -> Source:
+    seed = settings.seed if settings.data_seed is None else settings.data_seed
+    source = built(settings.data, settings.partition, seed) if isinstance(federation, str | None) else federation
+    if settings.val:
+        if not isinstance(source, Federation):
+            raise BadInput("val needs a federation in memory; clients produced on demand have no validation split")
+        source = source.with_validation(settings.val, Key(seed)("val"))
+    return source
+
+
+@lru_cache(maxsize=1)
+def built(data: str, partition: str | None, seed: int) -> Source:
+    """The named federation; the runs of a sweep over algorithms share one."""
+    return build(data, partition, Key(seed))
+
+
+def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source) -> Layout:
+    if model is None or isinstance(model, str):
+        spec = parse(settings.model)
+        if spec.args:
+            raise BadInput(f"write the arguments of a model with their names, for instance mlp:hidden=64, not {settings.model}")
+        model = factory(spec.name, source.shape, source.classes, **spec.kwargs)
+    layout = Layout.of(model, source.sample(), settings.precision)
+    if layout.classes < source.classes:
+        raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
+    return layout
+
+
+def config_of(
+    name: str,
+    chosen: Algorithm,
+    algorithm: str | Algorithm,
+    federation: str | Source | None,
+    model: str | ModelFactory | None,
+    settings: Settings,
+    source: Source,
+) -> dict[str, Any]:
+    """The resolved settings; what was given as an object is marked as the user's own."""
+    if isinstance(algorithm, str):
+        config = resolved(name, chosen, settings, len(source.roster))
+    else:
+        skip = (*SOLVER_KEYS, "selection", "clients_per_round")
+        config = {"algorithm": OWN, "object": repr(algorithm)}
+        config |= {k: v for k, v in settings.model_dump().items() if v is not None and k not in skip}
+    if not isinstance(federation, str | None):
+        config["data"] = OWN
+    if not isinstance(model, str | None):
+        config["model"] = OWN
+    return {**config, "fingerprint": source.fingerprint()}
+
+
+def make_backend(engine: str | Backend, workers: int | None) -> tuple[Backend, bool]:
+    """The back end, and whether it is ours to close."""
+    if not isinstance(engine, str):
+        return engine, False
+    if engine not in ENGINES:
+        raise unknown("engine", engine, ENGINES)
+    return (Serial() if engine == "serial" else Workers(workers)), True
+

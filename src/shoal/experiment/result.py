@@ -1,0 +1,110 @@
+"""A finished run as an object: groups, models, history, predictions, newcomers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from shoal.data.federation import Federation, Inputs, Ragged
+from shoal.engines import Front, Serial
+from shoal.errors import BadInput, ShoalError
+from shoal.net import Net
+from shoal.experiment.history import History
+from shoal.experiment.loop import Plan
+from shoal.seeds import Key
+from shoal.table import Serving
+from shoal.types import Array
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What a newcomer gets: the number of its group and a model."""
+
+    group: int
+    model: nn.Module
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run found.
+
+    >>> import shoal
+    >>> run = shoal.run("fedavg", "digits", rounds=2, engine="serial")
+    >>> len(run.groups), len(run.models), run.history[-1]["round"]
+    (20, 1, 2)
+    >>> run.predict(run.clients[0], np.zeros((3, 1, 8, 8))).shape
+    (3,)
+    """
+
+    plan: Plan
+    state: Any
+    history: History
+    summary: Mapping[str, Any]
+    folder: Path | None = None
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        return self.plan.federation.ids
+
+    @cached_property
+    def serving(self) -> Serving:
+        return self.plan.algorithm.serve(self.state)
+
+    @cached_property
+    def groups(self) -> Mapping[str, int]:
+        """Client id to the number of its group, for the clients that have a model."""
+        return self.serving.groups(self.clients)
+
+    @cached_property
+    def models(self) -> list[nn.Module]:
+        """The models, one per group, in evaluation mode."""
+        return [self.plan.layout.module(model_P) for model_P in self.serving.models_KP]
+
+    def predict(self, client: str, x: Any) -> Array:
+        """Classes that the client's model sees in inputs given as the federation stores them."""
+        if client not in self.clients:
+            raise BadInput(f"the federation has no client {client!r}; run.clients lists them")
+        k = int(self.serving.which((client,))[0])
+        if k < 0:
+            raise ShoalError(f"client {client!r} has no model yet: it was never selected; play more rounds")
+        net = Net(self.plan.layout)
+        net.load(self.serving.models_KP[k])
+        return np.asarray(net.log_probabilities(self._inputs(x)).argmax(1))
+
+    def assign(self, x: Any, y: Any) -> Assigned:
+        """The group and model of a client that was never seen, by the algorithm's own rule, from its samples."""
+        inputs = self._inputs(x)
+        labels = np.asarray(y, np.int64)
+        if len(inputs) != len(labels) or not len(labels):
+            raise BadInput(f"a newcomer needs as many labels as samples, at least one; got {len(inputs)} and {len(labels)}")
+        if labels.min() < 0 or labels.max() >= self.plan.federation.classes:
+            raise BadInput(f"labels must lie between 0 and {self.plan.federation.classes - 1}")
+        all_, none = Ragged.of([np.arange(len(labels))]), Ragged.of([np.zeros(0, int)])
+        alone = Federation("newcomer", ("newcomer",), inputs, labels, all_, none, self.plan.federation.classes, inputs=Inputs())
+        engine = Front(Serial(), self.plan.layout)
+        engine.use(alone)
+        key = Key(self.plan.seed).at(self.plan.rounds)("assign")
+        got = self.plan.algorithm.assign(self.state, alone.ids, engine, key)
+        if not len(got):
+            raise ShoalError(f"the newcomer could not be assigned: {got.failed[0].reason}")
+        k = int(got.which_N[0])
+        model_P = got["model"][0] if "model" in got.fields else self.serving.models_KP[k]
+        return Assigned(k, self.plan.layout.module(model_P))
+
+    def _inputs(self, x: Any) -> Array:
+        federation = self.plan.federation
+        samples = np.asarray(x)
+        if samples.shape[1:] != federation.shape:
+            raise BadInput(f"inputs have shape {samples.shape[1:]} each, the federation's have {federation.shape}")
+        if isinstance(federation, Federation) and samples.dtype == federation.x.dtype:
+            return federation.inputs(samples)
+        return samples
+
+
+__all__ = ["Assigned", "Run"]

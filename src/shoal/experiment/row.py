@@ -1,0 +1,134 @@
+"""Turns what a round left into the record that is written: evaluation, groups, traffic, events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from shoal.data.federation import Source
+from shoal.engines import Front, Ledger
+from shoal.layout import Layout
+from shoal.experiment import metrics
+from shoal.seeds import Key
+from shoal.table import Serving
+from shoal.tasks import Evaluate
+from shoal.types import Answers, Array, Cohort, Record
+
+Row = dict[str, Any]
+
+
+def training_part(record: Record, serving: Serving, layout: Layout) -> Row:
+    """Training loss, discrepancy and who took part."""
+    got = record.trained
+    if got is None:
+        return {}
+    return {
+        "trained": len(got),
+        "loss": plain(metrics.training_loss(got["loss"], got["count"])),
+        "discrepancy": plain(discrepancy_of(got, serving, layout)),
+    }
+
+
+def discrepancy_of(got: Answers, serving: Serving, layout: Layout) -> float:
+    """How far the solutions of this round lie from the models that serve the same clients after it."""
+    which_N = serving.which(got.cohort)
+    if "update" not in got.fields or got.models_KP is None or (which_N < 0).any():
+        return math.nan
+    local_NP = got.models_KP[got.which_N] + got["update"]
+    at = layout.trainable
+    return metrics.discrepancy(local_NP[:, at], serving.models_KP[which_N][:, at])
+
+
+def group_part(serving: Serving, federation: Source) -> Row:
+    """Sizes of the groups and, where the truth is planted, how well they agree with it."""
+    if serving.kind != "group":
+        return {"groups": 1 if serving.kind == "one" else len(serving.models_KP)}
+    which_N = serving.which(federation.ids)
+    known = which_N >= 0
+    row: Row = {"groups": len(np.unique(which_N[known])), "group_size": np.bincount(which_N[known]).tolist()}
+    if federation.truth is not None and known.any():
+        from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+        row["ari"] = plain(adjusted_rand_score(federation.truth[known], which_N[known]))
+        row["nmi"] = plain(normalized_mutual_info_score(federation.truth[known], which_N[known]))
+    return row
+
+
+def evaluation_part(serving: Serving, engine: Front, who: Cohort, key: Key, splits: tuple[str, ...]) -> Row:
+    """Accuracy, F1, worst clients and loss on the test split, accuracy and loss on the validation split."""
+    which_N = serving.which(who)
+    tested = tuple(c for c, k in zip(who, which_N, strict=True) if k >= 0)
+    row: Row = {"partial": len(tested) < len(who)}
+    for split in splits:
+        got = engine.ask(Evaluate(split), tested, serving.models_KP, serving.which(tested), key("evaluate"))
+        row.update(test_figures(got, serving) if split == "test" else val_figures(got))
+    return row
+
+
+def test_figures(got: Answers, serving: Serving) -> Row:
+    right_N, total_N, has = got["right"], got["total"], got["total"] > 0
+    accuracy_N = np.where(has, right_N / np.maximum(total_N, 1), math.nan)
+    f1_N = metrics.client_f1(got.fields)
+    pooled = metrics.macro_f1(got["true"].sum(0), got["predicted"].sum(0), got["both"].sum(0))
+    row: Row = {
+        "accuracy": plain(metrics.weighted_accuracy(right_N, total_N)),
+        "f1": plain(np.nanmean(f1_N) if has.any() else math.nan),
+        "f1_pooled": plain(pooled),
+        "worst": plain(metrics.worst_tenth(accuracy_N)),
+        "test_loss": plain(mean_loss(got)),
+        "clients": {"ids": list(got.cohort), "right": right_N.tolist(), "total": total_N.tolist()},
+    }
+    if serving.kind == "group":
+        groups = range(len(serving.models_KP))
+        pick = [got.which_N == k for k in groups]
+        row["group_accuracy"] = [plain(metrics.weighted_accuracy(right_N[p], total_N[p])) for p in pick]
+    return row
+
+
+def val_figures(got: Answers) -> Row:
+    return {"val_accuracy": plain(metrics.weighted_accuracy(got["right"], got["total"])), "val_loss": plain(mean_loss(got))}
+
+
+def mean_loss(got: Answers) -> float:
+    total = got["total"]
+    return float((got["loss"] * total).sum() / total.sum()) if total.sum() else math.nan
+
+
+def ledger_part(ledger: Ledger, record: Record) -> Row:
+    """What travelled and what clients worked in this round, by task."""
+    row: Row = {"traffic": {name: asdict(count) for name, count in sorted(ledger.counts.items())}}
+    row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
+    if record.relayed:
+        row["relayed"] = record.relayed
+    if record.measures:
+        row["measures"] = plain(dict(record.measures))
+    return row
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON holds them: numpy numbers and arrays as Python's own, nan as null."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return bool(value) if isinstance(value, np.bool_) else value
+
+
+def sample_of(federation: Source, want: int | None, seed: int) -> Cohort:
+    """The clients that are tested: all up to 10,000, else a fixed sample, the same for every algorithm of a seed."""
+    roster = federation.roster
+    size = want if want is not None else len(roster) if len(roster) <= 10_000 else 1_000
+    if size >= len(roster):
+        return roster.ids
+    scores_N: Array = Key(seed)("eval clients").scores(roster.hashes_N)
+    return tuple(roster.ids[i] for i in np.sort(np.argpartition(scores_N, size)[:size]))

@@ -1,0 +1,113 @@
+"""Several runs from one command: algorithms x every key with more than one value, in one folder."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.engines import Backend
+from shoal.errors import RunFolderError
+from shoal.experiment.api import resume, run
+from shoal.experiment.callbacks import Observer
+from shoal.experiment.config import split_keys
+from shoal.experiment.folder import Folder, fresh_path
+from shoal.experiment.prepare import make_backend, settings_of
+
+Tell = Callable[[str, int, int], Sequence[Observer]]  # name, number, how many -> who watches this run
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep: the name of its folder, its algorithm and its keys."""
+
+    name: str
+    algorithm: str
+    pairs: Mapping[str, Any]
+
+
+def values(text: Any) -> list[Any]:
+    """The values of a key, separated by commas; commas inside brackets belong to a value.
+
+    >>> values("0,0.1,5"), values("synthetic(1,1),digits"), values(3)
+    (['0', '0.1', '5'], ['synthetic(1,1)', 'digits'], [3])
+    """
+    if isinstance(text, list | tuple):
+        return list(text)
+    if not isinstance(text, str):
+        return [text]
+    return re.findall(r"(?:[^,(]|\([^)]*\))+", text) or [text]
+
+
+def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
+    """All runs of a sweep. A key that only some algorithms have varies only in those.
+
+    >>> [p.name for p in points(["fedavg", "fedprox"], {"mu": "0,1", "seed": "1,2"})][:3]
+    ['fedavg-seed=1', 'fedavg-seed=2', 'fedprox-mu=0-seed=1']
+    """
+    common, own = split_keys(tuple(dict.fromkeys(algorithms)), pairs)
+    found = []
+    for algorithm in dict.fromkeys(algorithms):
+        lists = {key: values(value) for key, value in {**own[algorithm], **common}.items()}
+        varied = [key for key, several in lists.items() if len(several) > 1]
+        for choice in itertools.product(*lists.values()):
+            chosen = dict(zip(lists, choice, strict=True))
+            name = "-".join([algorithm, *(f"{key}={chosen[key]}" for key in varied)])
+            found.append(Point(re.sub(r"[^\w.,=+-]", "_", name), algorithm, chosen))
+    for point in found:
+        settings_of(point.algorithm, point.pairs)
+    return found
+
+
+def sweep(
+    algorithms: Sequence[str],
+    *,
+    out: str | Path | None = None,
+    engine: str | Backend = "local",
+    tell: Tell | None = None,
+    **pairs: Any,
+) -> list[Path]:
+    """Run every combination; the folders of the runs. A list (or text with commas) gives a key several values.
+
+    >>> import shoal, tempfile
+    >>> paths = shoal.sweep(["fedavg", "local"], rounds=1, seed=[0, 1], engine="serial", out=tempfile.mkdtemp())
+    >>> [p.name for p in paths]
+    ['fedavg-seed=0', 'fedavg-seed=1', 'local-seed=0', 'local-seed=1']
+    """
+    runs = points(algorithms, {**pairs, "engine": engine} if isinstance(engine, str) else pairs)
+    folder = Path(out) if out is not None else fresh_path("runs", "sweep")
+    if (folder / "sweep.json").exists():
+        raise RunFolderError(f"{folder} already holds a sweep; choose another out=, or go on with: shoal resume {folder}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "sweep.json").write_text(json.dumps([asdict(p) for p in runs], indent=1) + "\n")
+    except OSError as e:
+        raise RunFolderError(f"cannot write the run folder {folder}: {e.strerror or e}; choose another one with out=DIR") from e
+    return go_on(folder, engine, tell)
+
+
+def go_on(folder: Path, engine: str | Backend | None = None, tell: Tell | None = None) -> list[Path]:
+    """Do what is left of a sweep."""
+    runs = [Point(**entry) for entry in json.loads((folder / "sweep.json").read_text())]
+    first = settings_of(runs[0].algorithm, runs[0].pairs)[0]
+    backend, ours = make_backend(engine or first.engine, first.workers)
+    try:
+        for number, point in enumerate(runs, 1):
+            path = folder / point.name
+            observers = tell(point.name, number, len(runs)) if tell else ()
+            if Folder(path).summary() is not None:
+                continue
+            if (path / "config.toml").exists():
+                resume(path, engine=backend, observers=observers)
+            else:
+                pairs = {k: v for k, v in point.pairs.items() if k not in ("data", "model", "engine")}
+                names = {"federation": point.pairs.get("data", "digits"), "model": point.pairs.get("model", "mclr")}
+                run(point.algorithm, **names, out=path, engine=backend, observers=observers, **pairs)
+    finally:
+        if ours:
+            backend.close()
+    return [folder / point.name for point in runs]

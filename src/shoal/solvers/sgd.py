@@ -1,0 +1,145 @@
+"""The one local training loop of Shoal: mini-batch SGD on a flat vector, with sockets for loss terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+
+from shoal.errors import BadInput
+from shoal.net import Net
+from shoal.seeds import Key
+from shoal.types import Array
+
+Batch = tuple[torch.Tensor, torch.Tensor]
+
+
+class LossTerm(Protocol):
+    """An addition to the loss of a batch; `anchor` is the vector received. Coefficient zero must change nothing.
+
+    A term that does not look at the batch may offer its gradient in closed form as `gradient(params, anchor)`.
+    """
+
+    def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor: ...
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What local training leaves: the update, the mean loss over the samples seen, and the momentum buffer."""
+
+    update_P: Array
+    loss: float
+    velocity: Array | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGD:
+    """Stochastic gradient descent on one client's samples (spec 1.3).
+
+    One step on a batch b: `g = grad L_b(w) + weight_decay w + 2 l2 [kernels] w + terms`,
+    `v = momentum v + g`, `w = w - lr lr_decay^(round-1) v`.
+    """
+
+    lr: float = 0.03
+    epochs: int = 1
+    steps: int | None = None  # mini-batch steps instead of epochs
+    batch: int = 10
+    momentum: float = 0.0
+    momentum_memory: Literal["reset", "kept"] = "reset"  # kept: the buffer is the client's own, from round to round
+    weight_decay: float = 0.0
+    l2: float = 0.0  # penalty l2 |W|^2 on kernels only
+    lr_decay: float = 1.0  # per round
+    shuffle: bool = True
+    terms: tuple[LossTerm, ...] = ()
+
+    def __post_init__(self) -> None:
+        least = {"lr": 0, "epochs": 0, "batch": 1, "momentum": 0, "weight_decay": 0, "l2": 0, "lr_decay": 0}
+        for name, low in least.items():
+            if not getattr(self, name) >= low:
+                raise BadInput(f"{name} must be at least {low}, not {getattr(self, name)}")
+        if self.steps is not None and self.steps < 0:
+            raise BadInput(f"steps must be at least 0, not {self.steps}")
+
+    def plus(self, *terms: LossTerm) -> SGD:
+        """The same solver with more loss terms."""
+        return replace(self, terms=(*self.terms, *terms))
+
+    def passes(self, n: int) -> int:
+        """Samples sent through the model and back for a client of n samples."""
+        return self.epochs * n if self.steps is None else self.steps * min(self.batch, n)
+
+    def __call__(
+        self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Array | None = None
+    ) -> Trained:
+        """Train from `start_P` on the samples given; with `shuffle=False` in the order given."""
+        if net.needs_pairs and len(y) == 1 and self.passes(1):
+            raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
+        net.load(start_P)
+        anchor = net.params.clone()
+        inputs, labels = net.tensor(x), net.labels(y)
+        lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
+        decay = self._decay(net)
+        closed = [t for t in self.terms if hasattr(t, "gradient")]
+        graph = [t for t in self.terms if not hasattr(t, "gradient")]
+        v = torch.zeros_like(net.grad)
+        if velocity is not None and self.momentum_memory == "kept":
+            v.copy_(torch.from_numpy(velocity))
+        loss_sum, seen = 0.0, 0
+        net.module.train()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(key("torch").torch_seed)
+            for index in batches(len(y), self, key.rng(), net.needs_pairs):
+                q = torch.from_numpy(index)
+                xb, yb = inputs[q], labels[q]
+                net.grad.zero_()
+                loss = net.loss(net.module(xb), yb)
+                loss_sum, seen = loss_sum + loss.item() * len(index), seen + len(index)
+                for term in graph:
+                    loss = loss + term(net, net.graph_params(), anchor, (xb, yb))
+                loss.backward()  # type: ignore[no-untyped-call]
+                g = net.grad
+                for term in closed:
+                    g += term.gradient(net.params, anchor)  # type: ignore[attr-defined]
+                if decay is not None:
+                    g.addcmul_(net.params, decay)
+                if self.momentum:
+                    g = v.mul_(self.momentum).add_(g)
+                net.params.sub_(g, alpha=lr)
+        keep = v.cpu().numpy() if self.momentum and self.momentum_memory == "kept" else None
+        return Trained(net.vector() - start_P, loss_sum / max(seen, 1), keep)
+
+    def _decay(self, net: Net) -> torch.Tensor | None:
+        """The factor of w in the gradient of weight decay and of the penalty on kernels."""
+        if not (self.weight_decay or self.l2):
+            return None
+        kernels = net.layout.mask("kernels")[net.layout.trainable] if self.l2 else 0.0
+        factor = self.weight_decay + 2 * self.l2 * np.asarray(kernels, np.float64)
+        return torch.from_numpy(np.broadcast_to(factor, len(net.grad)).copy()).to(net.grad)
+
+
+def batches(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) -> Iterator[Array]:
+    """Index arrays of the mini-batches: consecutive slices of each epoch's order, the last one may be short.
+
+    With `pairs` (batch normalisation) a last batch of a single sample is joined to the one before it.
+
+    >>> [b.tolist() for b in batches(5, SGD(batch=2, shuffle=False), np.random.default_rng(0))]
+    [[0, 1], [2, 3], [4]]
+    >>> [len(b) for b in batches(5, SGD(batch=2, steps=4), np.random.default_rng(0), pairs=True)]
+    [2, 3, 2, 3]
+    """
+    left = solver.steps if solver.steps is not None else -1
+    epoch = 0
+    while n and (left > 0 if solver.steps is not None else epoch < solver.epochs):
+        order = rng.permutation(n) if solver.shuffle else np.arange(n)
+        cuts = list(range(0, n, solver.batch))
+        if pairs and len(cuts) > 1 and n - cuts[-1] == 1:
+            cuts.pop()
+        for i, j in zip(cuts, [*cuts[1:], n], strict=True):
+            if left == 0:
+                return
+            left -= 1
+            yield order[i:j]
+        epoch += 1

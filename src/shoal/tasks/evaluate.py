@@ -1,0 +1,74 @@
+"""Test a client's model on its samples. Leaves the client: counts of right, total and per class, and the mean loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shoal.net import Net
+from shoal.seeds import Key
+from shoal.types import Answer, Array, ClientData, Field, Memory
+
+SLICE = 500  # samples sent through a model at once: fits a cache, and never depends on workers
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Counts right answers on a split; per class the samples that are truly it, predicted as it, and both.
+
+    >>> Evaluate("test").tally(np.log([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]), np.zeros(2, int), 1)["right"]
+    array([1])
+    """
+
+    split: str = "test"
+
+    name: ClassVar[str] = "evaluate"
+    models: ClassVar[Literal["one"]] = "one"
+    fields: ClassVar[Mapping[str, Field]] = {
+        "right": Field("int", low=0),
+        "total": Field("int", low=0),
+        "loss": Field("float"),
+        "true": Field("int", ("C",), low=0),
+        "predicted": Field("int", ("C",), low=0),
+        "both": Field("int", ("C",), low=0),
+    }
+
+    def __call__(
+        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
+    ) -> tuple[Answer, Memory]:
+        assert models is not None
+        x, y = data(self.split)
+        net.load(models)
+        rows = [self.forward(net, x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
+        logp_BC = np.concatenate(rows) if rows else np.zeros((0, net.layout.classes))
+        return {name: value[0] for name, value in self.tally(logp_BC, y, np.zeros(len(y), int), 1).items()}, memory
+
+    def forward(self, net: Net, x: Array) -> Array:
+        """What one slice of samples gives with the model loaded: log-probabilities, B x C."""
+        return net.log_probabilities(x)
+
+    def tally(self, logp_BC: Array, y_B: Array, owner_B: Array, n: int) -> dict[str, Array]:
+        """The answers of n clients at once; `owner_B` says whose each sample is. Sums are in float64, in order."""
+        c = logp_BC.shape[1]
+        guess_B = logp_BC.argmax(1)
+        right_B = guess_B == y_B
+        total_N = np.bincount(owner_B, minlength=n)
+        loss_N = np.bincount(owner_B, -logp_BC[np.arange(len(y_B)), y_B].astype(np.float64), minlength=n)
+
+        def by_class(labels: Array, owner: Array) -> Array:
+            return np.bincount(owner * c + labels, minlength=n * c).reshape(n, c)
+
+        return {
+            "right": np.bincount(owner_B[right_B], minlength=n),
+            "total": total_N,
+            "loss": loss_N / np.maximum(total_N, 1),
+            "true": by_class(y_B, owner_B),
+            "predicted": by_class(guess_B, owner_B),
+            "both": by_class(y_B[right_B], owner_B[right_B]),
+        }
+
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        return 0, 0  # testing is the experimenter's work, not the client's

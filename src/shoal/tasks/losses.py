@@ -1,0 +1,47 @@
+"""The mean loss of each of K models on a client's samples. Leaves the client: K numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shoal.net import Net
+from shoal.seeds import Key
+from shoal.tasks.evaluate import SLICE
+from shoal.types import Answer, Array, ClientData, Field, Memory
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Try all K models on a split.
+
+    >>> Losses("train").work(samples=10, models=3)
+    (30, 0)
+    """
+
+    split: str = "train"
+
+    name: ClassVar[str] = "losses"
+    models: ClassVar[Literal["all"]] = "all"
+    fields: ClassVar[Mapping[str, Field]] = {"losses": Field("float", ("K",))}
+
+    def __call__(
+        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
+    ) -> tuple[Answer, Memory]:
+        assert models is not None
+        x, y = data(self.split)
+        out = np.zeros(len(models), net.layout.dtype)
+        for k, model_P in enumerate(models):
+            net.load(model_P)
+            nll = [
+                -net.log_probabilities(x[i : i + SLICE])[np.arange(len(y[i : i + SLICE])), y[i : i + SLICE]]
+                for i in range(0, len(y), SLICE)
+            ]
+            out[k] = np.concatenate(nll).mean(dtype=np.float64) if nll else 0.0
+        return {"losses": out}, memory
+
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        return samples * models, 0

@@ -1,0 +1,46 @@
+"""What many tests share: a small planted federation, a small model, one pool of workers for the whole test run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from shoal.data.federation import Federation
+from shoal.engines import Workers
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[Workers]:
+    """Two workers, started once."""
+    workers = Workers(2)
+    yield workers
+    workers.close()
+
+
+@pytest.fixture(scope="session")
+def toy() -> Federation:
+    """Twelve clients of unequal size in two planted groups that disagree on the labels."""
+    return make_toy()
+
+
+def make_toy(clients: int = 12, seed: int = 0) -> Federation:
+    rng = np.random.default_rng(seed)
+    centres = 3 * rng.normal(size=(3, 6))
+    arrays = {}
+    for i in range(clients):
+        n = 12 + 3 * i
+        y = rng.integers(0, 3, n)
+        x = centres[y] + rng.normal(size=(n, 6))
+        arrays[f"c{i:02d}"] = (x.astype(np.float32), (y + i % 2) % 3)
+    return Federation.from_arrays(arrays, test=0.25, name="toy")
+
+
+def small_net() -> nn.Module:
+    """Batch norm and dropout on purpose: statistics, counters and random masks must all be reproducible."""
+    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3))

@@ -1,0 +1,99 @@
+"""Clients that misbehave, for tests of what engines and algorithms do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.engines import Backend, Outcome, Unit
+from shoal.layout import Layout
+from shoal.net import Net
+from shoal.seeds import Key
+from shoal.types import Array, ClientData, Field, Memory
+
+Spoil = Callable[[dict[str, Any]], Any]
+
+
+def raise_error(answer: dict[str, Any]) -> Any:
+    raise RuntimeError("the disk is full")
+
+
+# What a client may do wrong, and a word that the reason must contain.
+FAULTS: dict[str, tuple[Spoil, str]] = {
+    "raises": (raise_error, "RuntimeError: the disk is full"),
+    "nan": (lambda a: {**a, "update": a["update"] * np.float32("nan")}, "update is not finite"),
+    "infinite": (lambda a: {**a, "update": a["update"] + np.float32("inf")}, "update is not finite"),
+    "nan loss": (lambda a: {**a, "loss": float("nan")}, "loss is not finite"),
+    "long": (lambda a: {**a, "update": np.append(a["update"], np.float32(0))}, "update has shape"),
+    "broadcastable": (lambda a: {**a, "update": a["update"][:1]}, "update has shape (1,)"),
+    "two axes": (lambda a: {**a, "update": a["update"][None]}, "update has shape (1, "),
+    "double": (lambda a: {**a, "update": a["update"].astype(np.float64)}, "dtype float64"),
+    "whole numbers": (lambda a: {**a, "update": a["update"].astype(np.int64)}, "dtype int64"),
+    "negative": (lambda a: {**a, "count": -a["count"]}, "is not between 1 and"),
+    "zero": (lambda a: {**a, "count": 0}, "is not between 1 and"),
+    "fraction": (lambda a: {**a, "count": a["count"] - 0.5}, "is not a whole number"),
+    "absurd": (lambda a: {**a, "count": 10**12}, "is not between 1 and"),
+    "boast": (lambda a: {**a, "count": 11 * a["count"]}, "more than 10 times the announced size"),
+    "text": (lambda a: {**a, "count": "many"}, "count is a str"),
+    "missing": (lambda a: {k: v for k, v in a.items() if k != "loss"}, "has the fields"),
+    "extra": (lambda a: {**a, "label": 1.0}, "has the fields"),
+    "no answer": (lambda a: None, "is a NoneType"),
+}
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """A task that some clients do wrongly."""
+
+    task: Any
+    faults: Mapping[str, str]  # client -> kind of fault
+
+    @property
+    def name(self) -> str:
+        return str(self.task.name)
+
+    @property
+    def models(self) -> Any:
+        return self.task.models
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        fields: Mapping[str, Field] = self.task.fields
+        return fields
+
+    def __call__(
+        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
+    ) -> tuple[Any, Memory]:
+        answer, keep = self.task(net, models, data, memory, key)
+        kind = self.faults.get(str(key.client))
+        return (FAULTS[kind][0](dict(answer)), {"spoilt": 1}) if kind else (answer, keep)
+
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        work: tuple[int, int] = self.task.work(samples, models)
+        return work
+
+
+class Misbehaving:
+    """A back end whose clients commit the faults given; everything else is the back end it stands before."""
+
+    def __init__(self, backend: Backend, faults: Mapping[str, str]) -> None:
+        self.backend, self.faults = backend, faults
+
+    def open(self, layout: Layout, device: str) -> None:
+        self.backend.open(layout, device)
+
+    def use(self, federation: Any) -> None:
+        self.backend.use(federation)
+
+    def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
+        spoilt = [
+            replace(u, task=Faulty(u.task, self.faults)) if hasattr(u, "key") else u  # type: ignore[type-var]
+            for u in units
+        ]
+        return self.backend.run(spoilt, models_KP)
+
+    def close(self) -> None:
+        self.backend.close()
