@@ -89,11 +89,14 @@ class Misbehaving:
         self.backend.use(federation)
 
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
-        spoilt = [
-            replace(u, task=Faulty(u.task, self.faults)) if hasattr(u, "key") else u  # type: ignore[type-var]
-            for u in units
-        ]
+        spoilt = [spoil(u, self.faults) for u in units]
         return self.backend.run(spoilt, models_KP)
 
     def close(self) -> None:
         self.backend.close()
+
+
+def spoil(unit: Any, faults: Mapping[str, str]) -> Unit:
+    """The unit with its task spoilt, if it is the work of clients."""
+    spoilt: Unit = replace(unit, task=Faulty(unit.task, faults)) if hasattr(unit, "key") else unit
+    return spoilt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -15,6 +14,7 @@ from shoal.types import Array
 class Net:
     """One module, its parameters, gradients and statistics being views of flat buffers.
 
+    >>> from torch import nn
     >>> layout = Layout.of(lambda: nn.Linear(2, 2), np.zeros((1, 2)))
     >>> net = Net(layout)
     >>> net.load(np.array([1, 0, 0, 1, 0, 0], np.float32))

@@ -44,7 +44,9 @@ class Key:
     @property
     def number(self) -> int:
         """128 bits that stand for this key."""
-        text = "\0".join([str(self.seed), self.purpose, str(self.round), "" if self.client is None else "c" + self.client])
+        text = "\0".join(
+            [str(self.seed), self.purpose, str(self.round), "" if self.client is None else "c" + self.client]
+        )
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
 
     def rng(self) -> np.random.Generator:

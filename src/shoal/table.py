@@ -48,7 +48,7 @@ class Table:
         out[[place[name] for name in ids]] = rows
         return Table(merged, out)
 
-    def get(self, ids: Cohort, default: object) -> Array:
+    def get(self, ids: Cohort, default: Array | float) -> Array:
         """One row per id; `default` (a number or a row) for clients the table does not hold."""
         shape = self.rows.shape[1:] if self.ids else np.shape(default)
         dtype = self.rows.dtype if self.ids else np.asarray(default).dtype

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
+from tests.conftest import small_net
+from tests.support import FAULTS, Misbehaving
 
 from shoal.data.federation import Federation
 from shoal.engines import Backend, Front, Serial, Workers
@@ -17,9 +19,7 @@ from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.tasks import Describe, Evaluate, Losses, Train
-from shoal.types import Array, ClientData, Field, Memory
-from tests.conftest import small_net
-from tests.support import FAULTS, Misbehaving
+from shoal.types import Answers, Array, ClientData, Field, Memory
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,10 @@ def test_losses_are_those_of_each_model(engine: Front, layout: Layout, toy: Fede
 
 
 def test_memory_is_kept_only_when_the_round_counts(engine: Front) -> None:
-    ask = lambda: engine.map(Visit(), ("c00", "c01"), None, None, Key(0))["visits"].tolist()  # noqa: E731
+    def ask() -> list[int]:
+        found: list[int] = engine.map(Visit(), ("c00", "c01"), None, None, Key(0))["visits"].tolist()
+        return found
+
     assert ask() == [1, 1]
     assert ask() == [2, 2]  # within a round a client remembers
     engine.rollback()
@@ -147,7 +150,10 @@ def test_a_client_that_is_not_there_is_listed(engine: Front, layout: Layout) -> 
 def test_too_few_answers_stop_the_round(backend: Backend, layout: Layout, toy: Federation) -> None:
     engine = Front(Misbehaving(backend, {"c00": "nan", "c01": "nan"}), layout, min_answers=3)
     engine.use(toy)
-    ask = lambda n: engine.map(Train(SGD()), toy.ids[:n], models(layout, 1), np.zeros(n, int), Key(0))  # noqa: E731
+
+    def ask(n: int) -> Answers:
+        return engine.map(Train(SGD()), toy.ids[:n], models(layout, 1), np.zeros(n, int), Key(0))
+
     assert len(ask(5)) == 3
     with pytest.raises(TooFewAnswers, match="2 of 4 answered 'train', at least 3 must; 'c00': update is not finite"):
         ask(4)

@@ -6,10 +6,12 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
+from tests.conftest import small_net
 from torch import nn
 
 from shoal.data.federation import Federation
@@ -22,7 +24,6 @@ from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.tasks import Train
 from shoal.types import ClientData, Field, Memory
-from tests.conftest import small_net
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class Whoami:
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0
+
+
+def two_layers(width: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(6, width), nn.Linear(width, 3))
 
 
 class Watch:
@@ -102,7 +107,7 @@ def test_closing_leaves_no_process_and_no_descriptor(toy: Federation) -> None:
 
 def test_one_pool_serves_one_model_and_federation_after_another(pool: Workers, toy: Federation) -> None:
     for width in (4, 400, 8):  # the arena and the blocks must grow, and stay right when they are too large
-        layout = Layout.of(lambda width=width: nn.Sequential(nn.Linear(6, width), nn.Linear(width, 3)), toy.sample())
+        layout = Layout.of(partial(two_layers, width), toy.sample())
         w_KP, ids = layout.init_many(2, Key(0)), toy.keep(["c00", "c03", "c04"]).ids
         found = []
         for backend in (Serial(), pool):

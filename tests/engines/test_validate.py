@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support import FAULTS
 
 from shoal.engines.validate import check
 from shoal.types import Field
-from tests.support import FAULTS
 
 FIELDS = {"update": Field("float", ("P",)), "count": Field("count"), "loss": Field("float")}
 GOOD = {"update": np.ones(3, np.float32), "count": 7, "loss": 0.5}

@@ -37,7 +37,9 @@ def test_two_proximal_steps_by_hand() -> None:
     net = net_of(1, 2, bias=False)
     solver = SGD(lr=1.0, epochs=2).plus(Proximal(0.5))
     got = solver(net, np.zeros(2), np.array([[1.0]]), np.array([0]), Key(0))
-    np.testing.assert_allclose(got.update_P, [0.5 + 0.2689414213699951 - 0.25, -(0.5 + 0.2689414213699951 - 0.25)], rtol=1e-12)
+    np.testing.assert_allclose(
+        got.update_P, [0.5 + 0.2689414213699951 - 0.25, -(0.5 + 0.2689414213699951 - 0.25)], rtol=1e-12
+    )
 
 
 def reference(solver: SGD, w: Array, x: Array, y: Array, round: int, mu: float = 0.0, v: Array | None = None) -> Array:

@@ -31,7 +31,9 @@ class PerGroup:
         new_KP, new_s = models_KP.copy(), {name: rows.copy() for name, rows in s.items()}
         for k in np.unique(got.which_N):
             mine = np.flatnonzero(got.which_N == k)
-            new_KP[k], row = self._one(models_KP[k], got["update"][mine], got["count"][mine], {n: v[k] for n, v in s.items()})
+            new_KP[k], row = self._one(
+                models_KP[k], got["update"][mine], got["count"][mine], {n: v[k] for n, v in s.items()}
+            )
             for name, value in row.items():
                 new_s[name][k] = value
         return new_KP, new_s

@@ -1,4 +1,4 @@
-"""Central: one model on all data pooled, what one would do if data could travel. The upper bound where clients agree."""
+"""Central: one model on all data pooled, as if data could travel. The upper bound where clients agree."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.algorithms.fedavg import FedAvg, State
-from shoal.selection import All
 from shoal.seeds import Key
+from shoal.selection import All
 from shoal.solvers import SGD
 from shoal.table import Serving
 from shoal.types import EVERYBODY, Answers, Cohort, Engine, Record, Roster

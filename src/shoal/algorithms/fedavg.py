@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
-from shoal.selection import Random
 from shoal.seeds import Key
+from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving
 from shoal.tasks import Train

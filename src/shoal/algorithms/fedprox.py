@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from shoal.aggregators import Aggregator, weighted_mean
 from shoal.algorithms.fedavg import FedAvg, State
-from shoal.selection import Random
 from shoal.seeds import Key
+from shoal.selection import Random
 from shoal.solvers import SGD, Proximal
 from shoal.table import Serving
 from shoal.types import Answers, Cohort, Engine, Record, Select, option

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import BadInput
-from shoal.selection import Random
 from shoal.seeds import Key
+from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Train
@@ -38,8 +38,8 @@ class Local:
         need = len(engine.clients) * engine.layout.bytes
         if need > self.table_limit:
             raise BadInput(
-                f"local would keep {len(engine.clients):,} models of {engine.layout.size:,} numbers, {need / 1e9:.1f} GB;"
-                f" use fewer clients or raise table_limit ({self.table_limit / 1e9:.1f} GB)"
+                f"local would keep {len(engine.clients):,} models of {engine.layout.size:,} numbers, "
+                f"{need / 1e9:.1f} GB; use fewer clients or raise table_limit ({self.table_limit / 1e9:.1f} GB)"
             )
         return State(engine.layout.init(key("init")), Table()), Record()
 

@@ -18,7 +18,12 @@ from shoal.types import Array
 
 
 def in_bulk(
-    task: Any, federation: Federation, backend: Backend, models_KP: Array, known: Sequence[tuple[str, int]], classes: int
+    task: Any,
+    federation: Federation,
+    backend: Backend,
+    models_KP: Array,
+    known: Sequence[tuple[str, int]],
+    classes: int,
 ) -> dict[str, Array]:
     """The answers of `known` (client, model) pairs, stacked in that order."""
     jobs: dict[tuple[int, int], list[int]] = {}  # (model, turns) -> positions in `known`

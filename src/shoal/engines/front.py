@@ -46,7 +46,13 @@ class Front:
     """An engine: `map` and `chain` over any back end."""
 
     def __init__(
-        self, backend: Backend, layout: Layout, *, min_answers: int = 1, timeout: float | None = None, device: str = "cpu"
+        self,
+        backend: Backend,
+        layout: Layout,
+        *,
+        min_answers: int = 1,
+        timeout: float | None = None,
+        device: str = "cpu",
     ) -> None:
         if min_answers < 0 or (timeout is not None and timeout <= 0):
             raise BadInput("min_answers must be at least 0 and timeout, if given, above 0")
@@ -69,17 +75,13 @@ class Front:
             self._federation = federation
             self._backend.use(federation)
 
-    def map(
-        self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key
-    ) -> Answers:
+    def map(self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key) -> Answers:
         """Every client of the cohort does the task; `which_N` says which model each is sent."""
         got = self.ask(task, cohort, models_KP, which_N, key)
         self._enough(task, len(got), len(got) + len(got.failed))
         return got
 
-    def ask(
-        self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key
-    ) -> Answers:
+    def ask(self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key) -> Answers:
         """`map` without a minimum: what the run itself uses for evaluation."""
         assert self._federation is not None
         sent = np.full(len(cohort), -1) if which_N is None else np.asarray(which_N)
@@ -150,7 +152,9 @@ class Front:
     def _memory(self, client: str) -> Memory:
         return self._pending.get(client, self.memories.get(client, {}))
 
-    def _present(self, cohort: Cohort, sent: Array, ordered: bool = True) -> tuple[list[tuple[str, int]], tuple[Failure, ...]]:
+    def _present(
+        self, cohort: Cohort, sent: Array, ordered: bool = True
+    ) -> tuple[list[tuple[str, int]], tuple[Failure, ...]]:
         """The clients that are there, with their model; in canonical order. Who has no samples is left out quietly."""
         pairs = list(zip(cohort, (int(k) for k in sent), strict=True))
         known = [(c, k) for c, k in pairs if c in self.clients and self.clients.size(c) > 0]
@@ -187,7 +191,9 @@ class Front:
         sent = {"one": 1, "all": dims["K"], "none": 0}[task.models]
         back = sum(f.shape == ("P",) for f in task.fields.values())
         small = sum(8 * int(np.prod([dims[s] for s in f.shape])) for f in task.fields.values() if f.shape != ("P",))
-        count = Count(asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small))
+        count = Count(
+            asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small)
+        )
         for client in workers:
             forward, backward = task.work(self.clients.size(client), dims["K"])
             count.forward, count.backward = count.forward + forward, count.backward + backward

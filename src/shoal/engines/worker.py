@@ -16,7 +16,6 @@ from shoal.engines.unit import Outcome, Site, safely
 from shoal.net import Net
 from shoal.types import Array
 
-
 READY = "ready"  # the first word of a worker
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from shoal.data.federation import Source
 from shoal.engines import Backend, Front
-from shoal.errors import RunFolderError
-from shoal.layout import ModelFactory
+from shoal.errors import BadInput, RunFolderError
 from shoal.experiment import checkpoint
 from shoal.experiment.callbacks import Files, Observer, PeakMemory
 from shoal.experiment.folder import Folder
@@ -18,6 +17,7 @@ from shoal.experiment.history import History, summarise
 from shoal.experiment.loop import Moment, play
 from shoal.experiment.prepare import OWN, Prepared, make_backend, prepare
 from shoal.experiment.result import Run
+from shoal.layout import ModelFactory
 from shoal.types import Algorithm
 from shoal.version import __version__
 
@@ -80,10 +80,16 @@ def resume(
     fingerprint = config.pop("fingerprint", None)
     config.pop("object", None)
     name = config.pop("algorithm")
-    for key, given, value in (("algorithm", algorithm, name), ("data", federation, config.get("data")), ("model", model, config.get("model"))):
+    for key, given, value in (
+        ("algorithm", algorithm, name),
+        ("data", federation, config.get("data")),
+        ("model", model, config.get("model")),
+    ):
         if value == OWN and given is None:
             argument = {"data": "federation"}.get(key, key)
-            raise RunFolderError(f"{folder.path} was begun with an own {argument}; go on in Python with shoal.resume(path, {argument}=...)")
+            raise RunFolderError(
+                f"{folder.path} was begun with an own {argument}; go on in Python: shoal.resume(path, {argument}=...)"
+            )
     own = config.pop(name, {})
     config = {k: v for k, v in config.items() if v != OWN}
     if rounds is not None:
@@ -97,6 +103,12 @@ def resume(
         begin, complaints = checkpoint.newest(folder.checkpoints, prepared.plan.algorithm)
         for complaint in complaints:
             log.warning(complaint)
+        if begin is not None and begin.round > prepared.plan.rounds:
+            raise BadInput(
+                f"{folder.path} has already played {begin.round} rounds; rounds={prepared.plan.rounds} is fewer"
+            )
+        if rounds is not None:
+            folder.change_rounds(prepared.plan.rounds)
         if begin is None:
             log.warning("no usable checkpoint; the run begins again from the start")
         folder.cut_back(begin.round if begin else -1)

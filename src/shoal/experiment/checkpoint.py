@@ -26,7 +26,7 @@ def saved(folder: Path) -> list[Path]:
 
 def newest(folder: Path, algorithm: Algorithm) -> tuple[Moment | None, list[str]]:
     """The newest moment that can be read, and a sentence for every newer one that cannot."""
-    complaints = []
+    complaints: list[str] = []
     for path in reversed(saved(folder)):
         try:
             value = codec.read(path, codec.records_of(algorithm.state))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +10,17 @@ from statistics import fmean, stdev
 from typing import Any
 
 from shoal.errors import BadInput, RunFolderError
-from shoal.experiment.folder import Folder
+from shoal.experiment.folder import Folder, planned
 from shoal.experiment.history import History, summarise
 
-NOT_TELLING = ("seed", "engine", "workers", "fingerprint", "checkpoint_every", "format")  # do not make a setting another
+NOT_TELLING = (
+    "seed",
+    "engine",
+    "workers",
+    "fingerprint",
+    "checkpoint_every",
+    "format",
+)  # do not make a setting another
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Line:
 
 
 FIGURES = {
-    "best_accuracy": "best accuracy over the rounds that count (spec 9.2)",
+    "best_accuracy": "best accuracy over all rounds in which every client had a model",
     "accuracy_at_best_val": "test accuracy at the round of best validation accuracy",
     "last_three_accuracy": "mean accuracy of the last three tested rounds",
     "last_f1": "macro F1 per client, mean over clients, last round",
@@ -61,7 +67,7 @@ def expand(paths: Iterable[str | Path]) -> list[Path]:
     found: list[Path] = []
     for path in map(Path, paths):
         if (path / "sweep.json").is_file():
-            names = [entry["name"] for entry in json.loads((path / "sweep.json").read_text())]
+            names = [entry["name"] for entry in planned(path)]
             found += [path / name for name in names if (path / name / "config.toml").is_file()]
         elif (path / "config.toml").is_file():
             found.append(path)

@@ -67,7 +67,9 @@ def check_settings(pairs: Mapping[str, Any]) -> Settings:
     >>> check_settings({"rounds": "3"}).rounds
     3
     """
-    tidy = {k: v.replace("_", "-") if k == "selection" and isinstance(v, str) else v for k, v in pairs.items()}
+    tidy: dict[str, Any] = {
+        k: v.replace("_", "-") if k == "selection" and isinstance(v, str) else v for k, v in pairs.items()
+    }
     try:
         return Settings(**tidy)
     except ValidationError as e:
@@ -87,8 +89,16 @@ def own_keys(name: str) -> dict[str, dataclasses.Field[Any]]:
     return {f.name: f for f in dataclasses.fields(ALGORITHMS[name]) if f.name not in PARTS}
 
 
-def split_keys(algorithms: tuple[str, ...], pairs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Pairs for every run, and per algorithm the pairs that are its own; a key that nobody has is an error."""
+def split_keys(
+    algorithms: tuple[str, ...], pairs: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Pairs for every run, and per algorithm the pairs that are its own; a key that nobody has is an error.
+
+    A mapping under the name of an algorithm holds own keys of that one alone, and goes before the others.
+
+    >>> split_keys(("fedprox",), {"rounds": 3, "mu": 1, "fedprox": {"mu": 2}})
+    ({'rounds': 3}, {'fedprox': {'mu': 2}})
+    """
     common: dict[str, Any] = {}
     own: dict[str, dict[str, Any]] = {name: {} for name in algorithms}
     theirs = {name: own_keys(name) for name in algorithms}
@@ -96,12 +106,21 @@ def split_keys(algorithms: tuple[str, ...], pairs: Mapping[str, Any]) -> tuple[d
         if key in Settings.model_fields:
             common[key] = value
             continue
+        if key in algorithms and isinstance(value, Mapping):
+            continue
         owners = [name for name in algorithms if key in theirs[name]]
         if not owners:
             known = {*Settings.model_fields, *(k for keys in theirs.values() for k in keys)}
             raise unknown("key", key, known, "`shoal list keys` explains them.")
         for name in owners:
             own[name][key] = value
+    for name in algorithms:
+        table = pairs.get(name)
+        if isinstance(table, Mapping):
+            for key in table:
+                if key not in theirs[name]:
+                    raise unknown(f"own key of {name}", key, theirs[name])
+            own[name] |= table
     return common, own
 
 

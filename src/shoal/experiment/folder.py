@@ -16,9 +16,9 @@ from typing import Any
 import tomli_w
 
 from shoal.errors import RunFolderError
-from shoal.layout import Layout
 from shoal.experiment.history import History
 from shoal.experiment.row import Row
+from shoal.layout import Layout
 from shoal.table import Serving
 
 FORMAT = 1  # 1: the first
@@ -35,16 +35,19 @@ class Folder:
     def create(self, config: Mapping[str, Any], version: str) -> None:
         """Begin a run here; a folder that holds one already is left alone."""
         if (self.path / "config.toml").exists():
-            raise RunFolderError(f"{self.path} already holds a run; choose another out=, or go on with: shoal resume {self.path}")
+            raise RunFolderError(
+                f"{self.path} already holds a run; choose another out=, or go on with: shoal resume {self.path}"
+            )
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             (self.path / "records.jsonl").write_text("")
             (self.path / "events.jsonl").write_text("")
             self._json("environment.json", environment(version))
-            text = tomli_w.dumps({"format": FORMAT, **config})
-            (self.path / "config.toml").write_text(f"# Resolved settings; `shoal run {self.path / 'config.toml'}` repeats this run.\n{text}")
+            self._write_config(config)
         except OSError as e:
-            raise RunFolderError(f"cannot write the run folder {self.path}: {e.strerror or e}; choose another one with out=DIR") from e
+            raise RunFolderError(
+                f"cannot write the run folder {self.path}: {e.strerror or e}; choose another one with out=DIR"
+            ) from e
 
     def config(self) -> dict[str, Any]:
         """The resolved settings; a sentence if this is no run folder, or one of another version."""
@@ -62,6 +65,16 @@ class Folder:
                 f"({self.path / 'environment.json'} names it)"
             )
         return config
+
+    def change_rounds(self, rounds: int) -> None:
+        """Note that the run is to have so many rounds; until they are played it is not complete."""
+        (self.path / "summary.json").unlink(missing_ok=True)
+        self._write_config({**self.config(), "rounds": rounds})
+
+    def _write_config(self, config: Mapping[str, Any]) -> None:
+        text = tomli_w.dumps({"format": FORMAT, **config})
+        comment = f"# Resolved settings; `shoal run {self.path / 'config.toml'}` repeats this run.\n"
+        self._text("config.toml", comment + text)
 
     def append(self, row: Row, events: Sequence[Mapping[str, Any]]) -> None:
         """Write a round down: events first, then the record."""
@@ -120,8 +133,11 @@ class Folder:
         return found
 
     def _json(self, name: str, value: Mapping[str, Any]) -> None:
+        self._text(name, json.dumps(value, indent=1) + "\n")
+
+    def _text(self, name: str, text: str) -> None:
         partial = self.path / f".{name}.partial"
-        partial.write_text(json.dumps(value, indent=1) + "\n")
+        partial.write_text(text)
         partial.rename(self.path / name)
 
 
@@ -141,10 +157,24 @@ def save_models(folder: Path, serving: Serving, layout: Layout) -> None:
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a file of JSON lines; a last line that was cut off by a crash is left out."""
-    with open(path) as file:
-        for line in file:
-            if line.endswith("\n"):
-                yield json.loads(line)
+    try:
+        with open(path) as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+    except (OSError, ValueError) as e:
+        raise RunFolderError(f"{path} cannot be read: {e}") from e
+
+
+def planned(folder: Path) -> list[dict[str, Any]]:
+    """The runs of a sweep, as its sweep.json lists them."""
+    try:
+        found: list[dict[str, Any]] = json.loads((folder / "sweep.json").read_text())
+        if not found or not all({"name", "algorithm", "pairs"} == set(entry) for entry in found):
+            raise ValueError("it does not list runs")
+    except (OSError, ValueError, TypeError) as e:
+        raise RunFolderError(f"{folder / 'sweep.json'} cannot be read: {e}") from e
+    return found
 
 
 def environment(version: str) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class History(Sequence[Row]):
 
 
 def summarise(history: History) -> Row:
-    """The figures of spec 9.3: maximum over the rounds that count, last three, last, and test at the best validation."""
+    """The figures of spec 9.3: maximum over rounds that count, last three, last, and test at the best validation."""
     tested, best = history.tested(), history.best()
     last = tested[-3:]
     out: Row = {

@@ -10,8 +10,8 @@ from typing import Any
 from shoal.data.federation import Source
 from shoal.engines import Front
 from shoal.errors import ShoalError, TooFewAnswers
-from shoal.layout import Layout
 from shoal.experiment.row import Row, evaluation_part, group_part, ledger_part, sample_of, training_part
+from shoal.layout import Layout
 from shoal.seeds import Key
 from shoal.types import Algorithm, Memory, Record
 
@@ -59,7 +59,8 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
         engine.memories = dict(begin.memories)
     state = begin.state
     for t in range(begin.round + 1, plan.rounds + 1):
-        clock, extra = time.perf_counter(), {}
+        clock = time.perf_counter()
+        extra: Row = {}
         try:
             state, record = algorithm.step(state, engine, key.at(t))
             engine.commit()
@@ -76,9 +77,7 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
         yield moment(plan, engine, t, state, record, extra, clock)
 
 
-def moment(
-    plan: Plan, engine: Front, t: int, state: Any, record: Record, extra: Row, clock: float
-) -> Moment:
+def moment(plan: Plan, engine: Front, t: int, state: Any, record: Record, extra: Row, clock: float) -> Moment:
     """Put the record of a round together."""
     serving, ledger = plan.algorithm.serve(state), engine.take()
     row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, plan.federation)}

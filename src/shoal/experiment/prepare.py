@@ -9,14 +9,14 @@ from typing import Any
 
 from shoal.data.build import build
 from shoal.data.federation import Federation, Source
+from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
 from shoal.errors import BadInput, unknown
-from shoal.layout import Layout, ModelFactory
-from shoal.models import factory
 from shoal.experiment.config import SOLVER_KEYS, Settings, build_algorithm, check_settings, resolved, split_keys
 from shoal.experiment.loop import Plan
+from shoal.layout import Layout, ModelFactory
+from shoal.models import factory
 from shoal.seeds import Key
-from shoal.data.spec import parse
 from shoal.types import Algorithm
 
 OWN = "<own>"  # stands in config.toml for something that was given as an object
@@ -33,7 +33,10 @@ class Prepared:
 
 
 def prepare(
-    algorithm: str | Algorithm, federation: str | Source | None, model: str | ModelFactory | None, pairs: Mapping[str, Any]
+    algorithm: str | Algorithm,
+    federation: str | Source | None,
+    model: str | ModelFactory | None,
+    pairs: Mapping[str, Any],
 ) -> Prepared:
     """Check all settings and build the plan of one run."""
     pairs = dict(pairs)
@@ -92,9 +95,7 @@ def built(data: str, partition: str | None, seed: int) -> Source:
 def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source) -> Layout:
     if model is None or isinstance(model, str):
         spec = parse(settings.model)
-        if spec.args:
-            raise BadInput(f"write the arguments of a model with their names, for instance mlp:hidden=64, not {settings.model}")
-        model = factory(spec.name, source.shape, source.classes, **spec.kwargs)
+        model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
     layout = Layout.of(model, source.sample(), settings.precision)
     if layout.classes < source.classes:
         raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
@@ -131,4 +132,3 @@ def make_backend(engine: str | Backend, workers: int | None) -> tuple[Backend, b
     if engine not in ENGINES:
         raise unknown("engine", engine, ENGINES)
     return (Serial() if engine == "serial" else Workers(workers)), True
-

@@ -14,9 +14,9 @@ from torch import nn
 from shoal.data.federation import Federation, Inputs, Ragged
 from shoal.engines import Front, Serial
 from shoal.errors import BadInput, ShoalError
-from shoal.net import Net
 from shoal.experiment.history import History
 from shoal.experiment.loop import Plan
+from shoal.net import Net
 from shoal.seeds import Key
 from shoal.table import Serving
 from shoal.types import Array
@@ -82,11 +82,15 @@ class Run:
         inputs = self._inputs(x)
         labels = np.asarray(y, np.int64)
         if len(inputs) != len(labels) or not len(labels):
-            raise BadInput(f"a newcomer needs as many labels as samples, at least one; got {len(inputs)} and {len(labels)}")
+            raise BadInput(
+                f"a newcomer needs as many labels as samples, at least one; got {len(inputs)} and {len(labels)}"
+            )
         if labels.min() < 0 or labels.max() >= self.plan.federation.classes:
             raise BadInput(f"labels must lie between 0 and {self.plan.federation.classes - 1}")
         all_, none = Ragged.of([np.arange(len(labels))]), Ragged.of([np.zeros(0, int)])
-        alone = Federation("newcomer", ("newcomer",), inputs, labels, all_, none, self.plan.federation.classes, inputs=Inputs())
+        alone = Federation(
+            "newcomer", ("newcomer",), inputs, labels, all_, none, self.plan.federation.classes, inputs=Inputs()
+        )
         engine = Front(Serial(), self.plan.layout)
         engine.use(alone)
         key = Key(self.plan.seed).at(self.plan.rounds)("assign")

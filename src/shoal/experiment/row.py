@@ -11,8 +11,8 @@ import numpy as np
 
 from shoal.data.federation import Source
 from shoal.engines import Front, Ledger
-from shoal.layout import Layout
 from shoal.experiment import metrics
+from shoal.layout import Layout
 from shoal.seeds import Key
 from shoal.table import Serving
 from shoal.tasks import Evaluate
@@ -90,7 +90,10 @@ def test_figures(got: Answers, serving: Serving) -> Row:
 
 
 def val_figures(got: Answers) -> Row:
-    return {"val_accuracy": plain(metrics.weighted_accuracy(got["right"], got["total"])), "val_loss": plain(mean_loss(got))}
+    return {
+        "val_accuracy": plain(metrics.weighted_accuracy(got["right"], got["total"])),
+        "val_loss": plain(mean_loss(got)),
+    }
 
 
 def mean_loss(got: Answers) -> float:

@@ -15,8 +15,8 @@ from shoal.errors import RunFolderError
 from shoal.experiment.api import resume, run
 from shoal.experiment.callbacks import Observer
 from shoal.experiment.config import split_keys
-from shoal.experiment.folder import Folder, fresh_path
-from shoal.experiment.prepare import make_backend, settings_of
+from shoal.experiment.folder import Folder, fresh_path, planned
+from shoal.experiment.prepare import make_backend, prepare, settings_of
 
 Tell = Callable[[str, int, int], Sequence[Observer]]  # name, number, how many -> who watches this run
 
@@ -79,22 +79,38 @@ def sweep(
     ['fedavg-seed=0', 'fedavg-seed=1', 'local-seed=0', 'local-seed=1']
     """
     runs = points(algorithms, {**pairs, "engine": engine} if isinstance(engine, str) else pairs)
+    check(runs)
     folder = Path(out) if out is not None else fresh_path("runs", "sweep")
     if (folder / "sweep.json").exists():
-        raise RunFolderError(f"{folder} already holds a sweep; choose another out=, or go on with: shoal resume {folder}")
+        raise RunFolderError(
+            f"{folder} already holds a sweep; choose another out=, or go on with: shoal resume {folder}"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "sweep.json").write_text(json.dumps([asdict(p) for p in runs], indent=1) + "\n")
     except OSError as e:
-        raise RunFolderError(f"cannot write the run folder {folder}: {e.strerror or e}; choose another one with out=DIR") from e
+        raise RunFolderError(
+            f"cannot write the run folder {folder}: {e.strerror or e}; choose another one with out=DIR"
+        ) from e
     return go_on(folder, engine, tell)
 
 
-def go_on(folder: Path, engine: str | Backend | None = None, tell: Tell | None = None) -> list[Path]:
+def check(runs: Sequence[Point]) -> None:
+    """Prepare one run of every setting, so that what a user got wrong is said before anything is written."""
+    distinct = {
+        tuple(sorted((k, str(v)) for k, v in {**p.pairs, "": p.algorithm}.items() if k != "seed")): p for p in runs
+    }
+    for point in sorted(distinct.values(), key=lambda p: (str(p.pairs.get("data")), str(p.pairs.get("partition")))):
+        prepare(point.algorithm, None, None, point.pairs)
+
+
+def go_on(
+    folder: Path, engine: str | Backend | None = None, tell: Tell | None = None, workers: int | None = None
+) -> list[Path]:
     """Do what is left of a sweep."""
-    runs = [Point(**entry) for entry in json.loads((folder / "sweep.json").read_text())]
+    runs = [Point(**entry) for entry in planned(folder)]
     first = settings_of(runs[0].algorithm, runs[0].pairs)[0]
-    backend, ours = make_backend(engine or first.engine, first.workers)
+    backend, ours = make_backend(engine or first.engine, workers or first.workers)
     try:
         for number, point in enumerate(runs, 1):
             path = folder / point.name

@@ -102,7 +102,7 @@ class SGD:
                 loss.backward()  # type: ignore[no-untyped-call]
                 g = net.grad
                 for term in closed:
-                    g += term.gradient(net.params, anchor)  # type: ignore[attr-defined]
+                    g += term.gradient(net.params, anchor)
                 if decay is not None:
                     g.addcmul_(net.params, decay)
                 if self.momentum:

@@ -1,0 +1,27 @@
+"""Data: federations, data sets, partitions, own data."""
+
+from __future__ import annotations
+
+from shoal.data.build import Statistics, build, describe, partition_named
+from shoal.data.dataset import Dataset
+from shoal.data.federation import Federation, Inputs, OnDemand, Ragged, Source, View
+from shoal.data.partition import PARTITIONS, Partition
+from shoal.data.spec import Spec, parse
+
+__all__ = [
+    "PARTITIONS",
+    "Dataset",
+    "Federation",
+    "Inputs",
+    "OnDemand",
+    "Partition",
+    "Ragged",
+    "Source",
+    "Spec",
+    "Statistics",
+    "View",
+    "build",
+    "describe",
+    "parse",
+    "partition_named",
+]

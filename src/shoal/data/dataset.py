@@ -1,0 +1,78 @@
+"""A data set before it is dealt to clients: samples, labels, and what is known about where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.data.federation import Inputs
+from shoal.errors import BadInput
+from shoal.types import Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """Samples and labels of one data set, training part first.
+
+    Images are stored as (N, C, H, W) in their own dtype; `inputs` says how they become floats. A data set that comes
+    with a test part says in `first_test` where it starts; None leaves the cut to the partition.
+
+    >>> tiny = Dataset(name="tiny", x=np.zeros((4, 1, 2, 2), np.uint8), y=np.array([0, 1, 0, 1]), classes=2)
+    >>> tiny.train_rows.tolist(), tiny.test_rows.tolist()
+    ([0, 1, 2, 3], [])
+    """
+
+    name: str
+    x: Array
+    y: Array
+    classes: int
+    inputs: Inputs = Inputs()
+    first_test: int | None = None
+    writer: Array | None = None  # number of the writer of each sample
+    writer_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y):
+            raise BadInput(f"{self.name} holds {len(self.x)} samples but {len(self.y)} labels")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def train_rows(self) -> Array:
+        return np.arange(len(self.y) if self.first_test is None else self.first_test)
+
+    @property
+    def test_rows(self) -> Array:
+        return np.arange(len(self.y) if self.first_test is None else self.first_test, len(self.y))
+
+    def take(self, rows: Array) -> Dataset:
+        """The data set of these samples alone, without a given test part.
+
+        >>> tiny = Dataset(name="tiny", x=np.eye(3), y=np.array([0, 1, 2]), classes=3)
+        >>> tiny.take(np.array([2, 0])).y.tolist()
+        [2, 0]
+        """
+        writer = None if self.writer is None else self.writer[rows]
+        return replace(self, x=self.x[rows], y=self.y[rows], writer=writer, first_test=None)
+
+
+def pixel_statistics(x: Array, axes: tuple[int, ...] = (0,)) -> tuple[Array, Array]:
+    """Mean and standard deviation of stored whole numbers over some axes, without a float copy of them.
+
+    >>> mean, std = pixel_statistics(np.array([[1, 2], [3, 2]], np.uint8))
+    >>> mean.tolist(), std.tolist()
+    ([2.0, 2.0], [1.0, 0.0])
+    """
+    if 0 not in axes:
+        raise ValueError("axes must contain the axis of the samples")
+    total: Array = np.zeros((), np.int64)
+    squares: Array = np.zeros((), np.int64)
+    for part in np.array_split(x, max(1, len(x) // 4096)):
+        total = total + part.sum(axes, dtype=np.int64, keepdims=True)
+        squares = squares + np.square(part, dtype=np.int32).sum(axes, dtype=np.int64, keepdims=True)
+    count = int(np.prod([x.shape[a] for a in axes]))
+    mean = total / count
+    variance = np.maximum(squares / count - mean**2, 0.0)
+    return mean[0], np.sqrt(variance)[0]

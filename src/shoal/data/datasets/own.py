@@ -1,0 +1,33 @@
+"""Own data by name, for `data=` on the command line: a folder of npz files, a CSV table with a client column."""
+
+from __future__ import annotations
+
+from shoal.data.federation import Federation
+from shoal.data.own import from_folder
+from shoal.data.own_table import from_table
+from shoal.seeds import Key
+
+
+def folder(path: str, test: float = 0.1, *, key: Key) -> Federation:
+    """`folder:PATH`: one `<client>.npz` per client with x, y and optionally x_test, y_test.
+
+    >>> folder("/nowhere", key=Key(1))
+    Traceback (most recent call last):
+    ...
+    shoal.errors.DataMissing: there is no folder /nowhere; give a folder of <client>.npz files with arrays x and y.
+    """
+    return from_folder(path, test=test, seed=key)
+
+
+def csv(
+    path: str, client: str = "client", label: str = "label", tags: str = "", test: float = 0.1, *, key: Key
+) -> Federation:
+    """`csv:PATH:client=COLUMN:label=COLUMN`: a table; `tags` names published columns, joined by `+`.
+
+    >>> csv("/nowhere.csv", key=Key(1))
+    Traceback (most recent call last):
+    ...
+    shoal.errors.DataMissing: there is no table /nowhere.csv.
+    """
+    names = tuple(t for t in tags.split("+") if t)
+    return from_table(path, client=client, label=label, tags=names, test=test, seed=key)

@@ -1,0 +1,34 @@
+"""An even random split: every client sees the same distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.data.dataset import Dataset
+from shoal.data.federation import Federation
+from shoal.data.partition.assemble import assemble, at_least_one, evenly
+from shoal.seeds import Key
+
+
+@dataclass(frozen=True, kw_only=True)
+class IID:
+    """Every client gets an equal random part of the training and of the test samples.
+
+    >>> from shoal.data.datasets.digits import digits
+    >>> IID(clients=10)(digits(), Key(1)).train.sizes.sum()
+    np.int64(1617)
+    """
+
+    clients: int = 20
+    covers: ClassVar[bool] = True
+    disjoint: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        at_least_one(clients=self.clients)
+
+    def __call__(self, dataset: Dataset, key: Key) -> Federation:
+        train = evenly(dataset.train_rows, self.clients, key("train").rng())
+        given = dataset.first_test is not None
+        test = evenly(dataset.test_rows, self.clients, key("test").rng()) if given else None
+        return assemble(dataset, train, test, key)

@@ -1,0 +1,214 @@
+"""Laws that hold for every algorithm of the registry. A new one is covered the moment it is listed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import make_toy, small_net
+from tests.support import Misbehaving
+
+import shoal
+from shoal.algorithms import ALGORITHMS
+from shoal.data.federation import Federation
+from shoal.engines import Backend, Front, Serial, Workers
+from shoal.errors import ShoalError
+from shoal.experiment.codec import read, records_of, write
+from shoal.experiment.config import Settings, build_algorithm
+from shoal.experiment.loop import Moment, Plan, play
+from shoal.layout import Layout
+from shoal.seeds import Key
+from shoal.types import Algorithm
+
+ON_WORKERS = ("fedavg", "local")  # the others run the laws of workers in `make test-all`
+
+
+def make(name: str, **settings: Any) -> Algorithm:
+    return build_algorithm(name, {}, Settings(**{"selection": "all", "epochs": 2, "momentum": 0.5, **settings}), 12)
+
+
+def plan_of(name: str, federation: Federation, rounds: int = 5, seed: int = 3, **settings: Any) -> Plan:
+    return Plan(make(name, **settings), federation, Layout.of(small_net, federation.sample()), rounds, seed)
+
+
+def played(plan: Plan, backend: Backend | None = None, begin: Moment | None = None, **front: Any) -> list[Moment]:
+    return list(play(plan, Front(backend or Serial(), plan.layout, **front), begin))
+
+
+def bits(plan: Plan, moment: Moment) -> bytes:
+    """Everything that serves clients after a moment."""
+    serving = plan.algorithm.serve(moment.state)
+    return serving.models_KP.tobytes() + serving.which(plan.federation.ids).tobytes()
+
+
+def timeless(moments: list[Moment]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in m.row.items() if k != "time"} for m in moments]
+
+
+@pytest.fixture(params=sorted(ALGORITHMS))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_it_is_a_frozen_record_of_keywords(name: str) -> None:
+    algorithm = make(name)
+    field = dataclasses.fields(algorithm)[0].name  # type: ignore[arg-type]
+    with pytest.raises(FrozenInstanceError):
+        setattr(algorithm, field, 1)
+    with pytest.raises(TypeError):
+        ALGORITHMS[name](1)
+    assert ALGORITHMS[name].__doc__
+
+
+def test_same_seed_same_bits_another_seed_others(name: str, toy: Federation) -> None:
+    plan = plan_of(name, toy)
+    first, second = played(plan), played(plan)
+    assert timeless(first) == timeless(second)
+    assert bits(plan, first[-1]) == bits(plan, second[-1])
+    other = replace(plan, seed=4)
+    assert bits(other, played(other)[-1]) != bits(plan, first[-1])
+
+
+def test_it_learns(name: str, toy: Federation) -> None:
+    # Two planted groups disagree: 1/2 is what one model can reach, local training more.
+    rows = [m.row for m in played(plan_of(name, toy, rounds=30, lr=0.05))]
+    assert rows[-1]["loss"] < rows[1]["loss"]
+    assert rows[-1]["accuracy"] > 0.4
+
+
+def test_order_of_clients_does_not_matter(name: str) -> None:
+    toy = make_toy()
+    parts = {c: (*toy.client(c)("train"), *toy.client(c)("test")) for c in toy.ids}
+    there, back = (Federation.from_arrays(d) for d in (parts, dict(reversed(parts.items()))))
+    ends = [bits(p, played(p)[-1]) for p in (plan_of(name, there), plan_of(name, back))]
+    assert ends[0] == ends[1]
+
+
+def test_state_is_not_changed_in_place(name: str, toy: Federation) -> None:
+    plan = plan_of(name, toy, rounds=3)
+    moments = played(plan)
+    kept = bits(plan, moments[1])
+    engine = Front(Serial(), plan.layout)
+    list(play(plan, engine, moments[1]))
+    assert bits(plan, moments[1]) == kept
+
+
+def test_state_survives_a_file(name: str, toy: Federation, tmp_path: Path) -> None:
+    plan = plan_of(name, toy, rounds=3)
+    last = played(plan)[-1]
+    write(tmp_path / "state", last.state)
+    again = read(tmp_path / "state", records_of(plan.algorithm.state))
+    assert type(again) is type(last.state)
+    assert bits(plan, replace(last, state=again)) == bits(plan, last)
+
+
+def test_resume_gives_the_bits_of_an_undisturbed_run(name: str, toy: Federation, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "selection": "random",
+        "clients_per_round": 5,
+        "momentum": 0.9,
+        "momentum_memory": "kept",
+        "lr": 0.01,
+    }
+    if name == "central":
+        settings |= {"momentum_memory": "reset"}
+
+    def run(folder: Path, rounds: int) -> shoal.Run:
+        return shoal.run(name, toy, small_net, rounds=rounds, seed=1, engine=Serial(), out=folder, **settings)
+
+    whole = run(tmp_path / "whole", 6)
+    run(tmp_path / "part", 3)
+    part = shoal.resume(tmp_path / "part", federation=toy, model=small_net, engine=Serial(), rounds=6)
+    assert part.serving.models_KP.tobytes() == whole.serving.models_KP.tobytes()
+    rows = [[{**r, "time": 0} for r in run.history] for run in (whole, part)]
+    assert rows[0] == rows[1]
+    texts = [(tmp_path / part / "records.jsonl").read_text() for part in ("whole", "part")]
+    lines = [[{**json.loads(line), "time": 0} for line in text.splitlines()] for text in texts]
+    assert lines[0] == lines[1]
+
+
+def workers_law(name: str, pool: Workers, federation: Federation) -> None:
+    plan = plan_of(name, federation, rounds=4)
+    serial, local = played(plan), played(plan, pool)
+    assert timeless(serial) == timeless(local)
+    assert bits(plan, serial[-1]) == bits(plan, local[-1])
+
+
+@pytest.mark.parametrize("some", ON_WORKERS)
+def test_workers_give_the_same_bits(some: str, toy: Federation, pool: Workers) -> None:
+    workers_law(some, pool, toy)
+
+
+@pytest.mark.slow
+def test_every_number_of_workers_gives_the_same_bits(name: str, toy: Federation, pool: Workers) -> None:
+    workers_law(name, pool, toy)
+    single = Workers(1)
+    try:
+        workers_law(name, single, toy)
+    finally:
+        single.close()
+
+
+def test_clients_that_fail_count_as_absent(name: str, toy: Federation) -> None:
+    if name == "central":
+        pytest.skip("central asks nobody but the union of all data")
+    bad = {"c01": "nan", "c04": "boast", "c07": "raises"}
+    plan = plan_of(name, toy, rounds=3)
+    got = played(plan, Misbehaving(Serial(), bad))
+    alone = plan_of(name, toy.keep([c for c in toy.ids if c not in bad]), rounds=3)
+    assert plan.algorithm.serve(got[-1].state).models_KP.tobytes() == bits(alone, played(alone)[-1])[: -8 * 9]
+    assert [m.row["left_out"] for m in got] == [0, 3, 3, 3]
+
+
+def test_a_round_with_too_few_answers_changes_nothing_and_says_so(name: str, toy: Federation) -> None:
+    plan = plan_of(name, toy, rounds=3)
+    everybody = dict.fromkeys((*toy.ids, "*"), "nan")
+    with pytest.raises(ShoalError, match="no client could do the first round"):
+        played(plan, Misbehaving(Serial(), everybody))
+    first = played(replace(plan, rounds=1))[-1]
+    later = played(plan, Misbehaving(Serial(), everybody), begin=first)
+    assert all(m.row["skipped"] for m in later)
+    assert bits(plan, later[-1]) == bits(plan, first)
+    assert [e["kind"] for e in later[-1].events if e["kind"] == "round skipped"] == ["round skipped"]
+
+
+def test_partial_participation_and_every_selection(name: str, toy: Federation) -> None:
+    for selection in ("random", "round-robin-then-random", "all"):
+        plan = plan_of(name, toy, rounds=3, selection=selection, clients_per_round=4)
+        asked = [m.row["trained"] for m in played(plan)[1:]]
+        assert asked == ([1, 1, 1] if name == "central" else [12 if selection == "all" else 4] * 3)
+
+
+def test_a_newcomer_gets_a_model(name: str, toy: Federation) -> None:
+    run = shoal.run(name, toy, small_net, rounds=2, engine=Serial(), lr=0.05)
+    x, y = make_toy(seed=9).client("c03")("train")
+    got = run.assign(x, y)
+    assert got.group >= 0
+    assert got.model(shoal_tensor(x)).shape == (len(y), 3)
+
+
+def test_serving_fits_the_layout(name: str, toy: Federation) -> None:
+    plan = plan_of(name, toy, rounds=1)
+    for moment in played(plan):
+        serving = plan.algorithm.serve(moment.state)
+        assert serving.models_KP.shape[1] == plan.layout.size
+        assert serving.which(toy.ids).max(initial=-1) < max(len(serving.models_KP), 1)
+
+
+def test_init_draws_the_same_start_for_all(name: str, toy: Federation) -> None:
+    plan = plan_of(name, toy, rounds=0)
+    state = played(plan)[0].state
+    expected = plan.layout.init(Key(3).at(0)("init"))
+    start = getattr(state, "w0_P", None)
+    assert np.array_equal(plan.algorithm.serve(state).models_KP[0] if start is None else start, expected)
+
+
+def shoal_tensor(x: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(np.asarray(x, np.float32))

@@ -1,0 +1,31 @@
+"""Softmax regression by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from shoal.layout import Layout
+from shoal.models import factory
+from shoal.net import Net
+
+
+def test_mclr_by_hand() -> None:
+    """W = [[1 2 3 4], [0 -1 0 1]], b = [0.5, -0.5], x = [[1 0], [2 1]] flattened to 1 0 2 1.
+
+    Scores 1 + 6 + 4 + 0.5 = 11.5 and 1 - 0.5 = 0.5; the loss of class 1 is log(1 + e^11) = 11 + log(1 + e^-11).
+    """
+    net = Net(Layout.of(factory("mclr", (1, 2, 2), 2), np.zeros((1, 1, 2, 2))))
+    net.load(np.array([1, 2, 3, 4, 0, -1, 0, 1, 0.5, -0.5], np.float32))
+    x = np.array([[[[1.0, 0.0], [2.0, 1.0]]]])
+    assert net.scores(x).tolist() == [[11.5, 0.5]]
+    loss = float(net.loss(torch.from_numpy(net.scores(x)), torch.tensor([1])))
+    assert loss == pytest.approx(11 + np.log1p(np.exp(-11)))
+
+
+def test_mlp_by_hand() -> None:
+    """Hidden units relu(x1 - x2) and relu(x2 - x1); one output row adds them, the other subtracts: |d| and d."""
+    net = Net(Layout.of(factory("mlp", (2,), 2, hidden=2), np.zeros((1, 2))))
+    net.load(np.array([1, -1, -1, 1, 0, 0, 1, 1, 1, -1, 0, 0], np.float32))
+    assert net.scores(np.array([[5.0, 2.0], [2.0, 5.0]])).tolist() == [[3.0, 3.0], [3.0, -3.0]]
