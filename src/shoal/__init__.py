@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.data.federation import Federation
     from shoal.errors import ShoalError
     from shoal.experiment.api import resume, run
+    from shoal.experiment.callbacks import Observer
     from shoal.experiment.compare import compare
     from shoal.experiment.result import Run
     from shoal.experiment.sweep import sweep
@@ -28,6 +29,7 @@ _HOME = {
     "FedProx": "shoal.algorithms",
     "Federation": "shoal.data.federation",
     "Local": "shoal.algorithms",
+    "Observer": "shoal.experiment.callbacks",
     "Proximal": "shoal.solvers",
     "Random": "shoal.selection",
     "RoundRobinThenRandom": "shoal.selection",
@@ -48,6 +50,7 @@ __all__ = [
     "FedProx",
     "Federation",
     "Local",
+    "Observer",
     "Proximal",
     "Random",
     "RoundRobinThenRandom",

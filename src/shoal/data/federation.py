@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from shoal.data.on_demand import OnDemand as OnDemand
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
@@ -289,38 +290,3 @@ class Federation:
         from shoal.data.own_flwr import from_flwr
 
         return from_flwr(federation, image=image, label=label, split=split, partitions=partitions, test=test, seed=seed)
-
-
-@dataclass(frozen=True)
-class OnDemand:
-    """A federation whose clients are produced when they are needed: memory grows with the cohort only."""
-
-    name: str
-    ids: Cohort
-    sizes_N: Array
-    classes: int
-    make: Callable[[str], ClientData]
-    shape: tuple[int, ...]
-    truth: Array | None = None
-
-    @cached_property
-    def roster(self) -> Roster:
-        return Roster(self.ids, self.sizes_N)
-
-    def client(self, client: str) -> ClientData:
-        if client == EVERYBODY:
-            raise BadInput(
-                f"{self.name} is produced on demand and has no union of all data; `central` needs one in memory"
-            )
-        return self.make(client)
-
-    def has(self, split: str) -> bool:
-        return split in ("train", "test")
-
-    def sample(self) -> Array:
-        return self.make(self.ids[0])("train")[0][:1]
-
-    def fingerprint(self) -> str:
-        digest = hashlib.blake2b("\0".join(self.ids).encode(), digest_size=8)
-        digest.update(self.sizes_N.tobytes() + repr(self.make).encode())
-        return digest.hexdigest()

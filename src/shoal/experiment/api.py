@@ -97,9 +97,7 @@ def resume(
     engine = engine or config["engine"]
     backend, ours = make_backend(engine, workers or config.get("workers"))
     try:
-        prepared = prepare(algorithm or name, federation, model, {**config, **own})
-        if fingerprint and prepared.plan.federation.fingerprint() != fingerprint:
-            raise RunFolderError(f"the data is not what {folder.path} began with; put the same data back to go on")
+        prepared = prepare(algorithm or name, federation, model, {**config, **own}, fingerprint)
         begin, complaints = checkpoint.newest(folder.checkpoints, prepared.plan.algorithm)
         for complaint in complaints:
             log.warning(complaint)

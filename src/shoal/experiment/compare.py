@@ -10,6 +10,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from shoal.errors import BadInput, RunFolderError
+from shoal.experiment.config import Settings
 from shoal.experiment.folder import Folder, planned
 from shoal.experiment.history import History, summarise
 
@@ -49,11 +50,14 @@ class Line:
 FIGURES = {
     "best_accuracy": "best accuracy over all rounds in which every client had a model",
     "accuracy_at_best_val": "test accuracy at the round of best validation accuracy",
+    "median_accuracy": "median accuracy over the rounds that count",
     "last_three_accuracy": "mean accuracy of the last three tested rounds",
     "last_f1": "macro F1 per client, mean over clients, last round",
     "last_worst": "mean accuracy of the worst tenth of the clients, last round",
     "ari": "adjusted Rand index of the groups against the planted ones",
     "groups": "models at the end",
+    "discrepancy_mean": "distance of clients' solutions from the model after aggregation, mean over rounds",
+    "discrepancy_variance": "its variance over rounds",
     "rounds_to_target": "first round that reaches the target",
     "megabytes_to_target": "MB sent until then",
     "megabytes": "MB sent, down and up, without evaluation",
@@ -92,12 +96,22 @@ def compare(paths: Iterable[str | Path], target: float | None = None) -> list[Li
         raise BadInput(f"a target is an accuracy between 0 and 1, not {target}")
     folders = [Folder(p) for p in expand(paths)]
     flat = [flatten(f.config()) for f in folders]
-    differing = sorted({k for c in flat for k in c if k not in NOT_TELLING and any(c.get(k) != d.get(k) for d in flat)})
+    differing = sorted(k for k in {k for c in flat for k in c} if k not in NOT_TELLING and differs(k, flat))
     lines: dict[str, list[Folder]] = {}
     for folder, config in zip(folders, flat, strict=True):
         shown = [f"{k}={config[k]}" for k in differing if k != "algorithm" and k in config]
         lines.setdefault(" ".join([config["algorithm"], *shown]), []).append(folder)
     return [line_of(name, members, target) for name, members in lines.items()]
+
+
+def differs(key: str, configs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a key tells runs apart. That an algorithm does not have it at all says nothing.
+
+    >>> differs("mu", [{"mu": 1}, {}]), differs("partition", [{"partition": "iid"}, {}])
+    (False, True)
+    """
+    everywhere = key in Settings.model_fields and key != "clients_per_round"
+    return len({str(c.get(key)) for c in configs if everywhere or key in c}) > 1
 
 
 def flatten(config: Mapping[str, Any]) -> dict[str, Any]:

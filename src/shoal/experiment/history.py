@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean, median, pvariance
 from typing import TYPE_CHECKING, Any, overload
 
 from shoal.errors import ShoalError
@@ -84,10 +85,14 @@ def summarise(history: History) -> Row:
     """The figures of spec 9.3: maximum over rounds that count, last three, last, and test at the best validation."""
     tested, best = history.tested(), history.best()
     last = tested[-3:]
+    apart = [r["discrepancy"] for r in history if r.get("discrepancy") is not None]
     out: Row = {
         "rounds": history[-1]["round"] if len(history) else 0,
         "best_accuracy": best and best["accuracy"],
         "best_round": best and best["round"],
+        "median_accuracy": median(r["accuracy"] for r in tested) if tested else None,
+        "discrepancy_mean": fmean(apart) if apart else None,
+        "discrepancy_variance": pvariance(apart) if apart else None,
         "last_accuracy": tested[-1]["accuracy"] if tested else None,
         "last_f1": tested[-1]["f1"] if tested else None,
         "last_worst": tested[-1]["worst"] if tested else None,

@@ -11,7 +11,7 @@ from shoal.data.build import build
 from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
-from shoal.errors import BadInput, unknown
+from shoal.errors import BadInput, RunFolderError, unknown
 from shoal.experiment.config import SOLVER_KEYS, Settings, build_algorithm, check_settings, resolved, split_keys
 from shoal.experiment.loop import Plan
 from shoal.layout import Layout, ModelFactory
@@ -37,8 +37,9 @@ def prepare(
     federation: str | Source | None,
     model: str | ModelFactory | None,
     pairs: Mapping[str, Any],
+    fingerprint: str | None = None,
 ) -> Prepared:
-    """Check all settings and build the plan of one run."""
+    """Check all settings and build the plan of one run; `fingerprint` is that of the data it must have."""
     pairs = dict(pairs)
     if isinstance(federation, str):
         pairs["data"] = federation
@@ -46,6 +47,8 @@ def prepare(
         pairs["model"] = model
     settings, own = settings_of(algorithm, pairs)
     source = load(settings, federation)
+    if fingerprint is not None and source.fingerprint() != fingerprint:
+        raise RunFolderError("the data is not what the run began with; put the same data back to go on")
     clients = len(source.roster)
     if settings.clients_per_round is not None and settings.clients_per_round > clients:
         raise BadInput(

@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from shoal.data.datasets.femnist import femnist
 from shoal.data.datasets.fashion_mnist import fashion_mnist
+from shoal.data.datasets.femnist import femnist
 from shoal.data.datasets.mnist import mnist
 from shoal.data.partition import Ditto, Letters, PowerLaw
 from shoal.data.partition.ditto import ditto
@@ -23,7 +23,8 @@ def given(*draws: Any) -> np.random.Generator:
     """A generator whose log-normal draws are the given ones."""
 
     class Given:
-        left = [np.array(d, float) for d in draws]
+        def __init__(self) -> None:
+            self.left = [np.array(d, float) for d in draws]
 
         def lognormal(self, mean: float, sigma: float, size: Any) -> Any:
             draw = self.left.pop(0)

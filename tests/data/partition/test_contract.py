@@ -28,6 +28,7 @@ DRAW: dict[str, st.SearchStrategy[Any]] = {
     "beta": st.sampled_from([0.1, 10.0]),
     "overlap": st.booleans(),
 }
+POOLED = {"ditto"}  # test samples come from a tenth set aside, which may lack a client's classes
 
 
 @st.composite
@@ -58,12 +59,15 @@ def numbers(fed: Federation, split: str) -> list[np.ndarray[Any, Any]]:
 def test_partitions_keep_their_promises(name: str, data: st.DataObject) -> None:
     dataset = data.draw(datasets())
     wanted = {k: data.draw(DRAW[k], label=k) for k in parameters(PARTITIONS[name]) if k in DRAW}
+    refused = ""
     try:
         partition = PARTITIONS[name](**wanted)
         fed = partition(dataset, Key(1))
     except BadInput as sentence:
-        assert len(str(sentence)) > 20
-        assert "\n" not in str(sentence)
+        refused = str(sentence)
+    if refused:
+        assert len(refused) > 20
+        assert "\n" not in refused
         return
     train, test = numbers(fed, "train"), numbers(fed, "test")
     assert len(fed.ids) == wanted["clients"]
@@ -79,7 +83,7 @@ def test_partitions_keep_their_promises(name: str, data: st.DataObject) -> None:
         if dataset.first_test is not None:
             assert everything.max() < dataset.first_test
             assert all(rows.min(initial=dataset.first_test) >= dataset.first_test for rows in test)
-    if dataset.first_test is None:
+    if dataset.first_test is None and name not in POOLED:
         assert all(len(b) >= 1 for a, b in zip(train, test, strict=True) if len(a) > 1)
     if fed.truth is not None:
         assert np.array_equal(np.unique(fed.truth), np.arange(wanted["groups"]))
@@ -89,8 +93,8 @@ def test_partitions_keep_their_promises(name: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_another_seed_deals_otherwise(name: str) -> None:
-    y = np.arange(600) % 4
-    dataset = Dataset(name="even", x=np.arange(600)[:, None, None, None], y=y, classes=4, writer=np.arange(600) // 20)
+    y = np.arange(600) % 6
+    dataset = Dataset(name="even", x=np.arange(600)[:, None, None, None], y=y, classes=6, writer=np.arange(600) // 20)
     small = {k: v for k, v in {"clients": 8, "groups": 2, "least": 5}.items() if k in parameters(PARTITIONS[name])}
     dealt = {PARTITIONS[name](**small)(dataset, Key(seed)).fingerprint() for seed in range(3)}
     assert len(dealt) == 3

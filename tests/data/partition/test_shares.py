@@ -94,7 +94,7 @@ def test_cluster_dirichlet_has_like_clients_in_a_group() -> None:
 def test_cluster_dirichlet_says_what_to_change() -> None:
     with pytest.raises(BadInput, match="need more than the 1797 of digits"):
         ClusterDirichlet()(digits(), Key(1))
-    with pytest.raises(BadInput, match="in 1000 draws .* larger alpha"):
+    with pytest.raises(BadInput, match=r"in 1000 draws .* larger alpha"):
         ClusterDirichlet(alpha=0.001, groups=10, clients=100)(digits(), Key(1))
 
 
@@ -119,7 +119,7 @@ def test_cluster_classes_has_three_per_group_and_two_per_client() -> None:
     fed = ClusterClasses(groups=5, clients=30)(digits(), Key(1))
     assert fed.truth is not None
     for g in range(5):
-        own = [set(fed.y[fed.train[i]].tolist()) for i in np.flatnonzero(fed.truth == g)]
+        own = [set(fed.y[fed.train[i]].tolist()) for i in np.flatnonzero(fed.truth == g).tolist()]
         assert len(set.union(*own)) == 3
         assert {len(s) for s in own} == {2}
         holders = [sum(c in s for s in own) for c in set.union(*own)]

@@ -34,13 +34,14 @@ def power_law(targets: Array, classes: int, clients: int, per_client: int, rng: 
     base = max(1, BASE // per_client)
     users = [(u, j, (u + j) % classes) for u in range(clients) for j in range(per_client)]
     taken = base * np.bincount([label for _, _, label in users], minlength=classes)
-    for label in range(classes):
-        if taken[label] > len(rows[label]):
-            fit = int(clients * len(rows[label]) / taken[label])
-            raise BadInput(
-                f"power-law for {clients} clients needs {taken[label]} samples of class {label}, there are"
-                f" {len(rows[label])}; use at most {fit // classes * classes or fit} clients"
-            )
+    tight = int(np.argmax(taken / np.maximum([len(own) for own in rows], 1e-9)))
+    if taken[tight] > len(rows[tight]):
+        fit = int(clients * len(rows[tight]) / taken[tight])
+        raise BadInput(
+            f"power-law for {clients} clients needs {taken[tight]} samples of class {tight}, there are"
+            f" {len(rows[tight])}; "
+            + (f"use at most {fit // classes * classes or fit} clients" if fit else "use another partition")
+        )
     used = np.zeros((classes, -(-clients // classes), per_client))
     z = rng.lognormal(0, 2.0, used.shape)
     for u, j, label in users:

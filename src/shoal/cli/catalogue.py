@@ -1,0 +1,124 @@
+"""What there is to choose from, as plain records; `shoal list` prints them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from shoal.cli.screen import first_line
+
+Entry = dict[str, Any]
+WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", "folder": "your own", "csv": "your own"}
+
+
+def algorithms() -> list[Entry]:
+    """Algorithms with their own keys."""
+    from shoal.algorithms import ALGORITHMS
+    from shoal.experiment.config import own_keys
+
+    return [
+        {
+            "name": name,
+            "about": first_line(cls),
+            "keys": [
+                {"name": key, "default": field.default, "about": field.metadata.get("help", "")}
+                for key, field in own_keys(name).items()
+            ],
+        }
+        for name, cls in ALGORITHMS.items()
+    ]
+
+
+def keys() -> list[Entry]:
+    """The keys every run has."""
+    from shoal.experiment.config import Settings
+
+    found = [
+        {"name": name, "default": field.default, "about": field.description or ""}
+        for name, field in Settings.model_fields.items()
+    ]
+    return [*found, {"name": "out", "default": None, "about": "the run folder; default: runs/<date>-<algorithm>-..."}]
+
+
+def data() -> list[Entry]:
+    """Data sets, and whether they are on this machine."""
+    from shoal.data.datasets import DEFAULT_PARTITION, LOADERS, SOURCES
+
+    entries = []
+    for name, place in (LOADERS | SOURCES).items():
+        module, function = place.split(":")
+        load = getattr(import_module(f"shoal.data.datasets.{module}"), function)
+        about = first_line(load if name in SOURCES else import_module(f"shoal.data.datasets.{module}"))
+        found, where = whereabouts(name)
+        entry = {"name": name, "about": about, "arguments": arguments(load), "found": found, "where": where}
+        entries.append({**entry, "partition": DEFAULT_PARTITION.get(name)})
+    return entries
+
+
+def whereabouts(name: str) -> tuple[bool, str]:
+    """Whether a data set is on this machine, and where or how to get it."""
+    from shoal.data.find import find
+    from shoal.errors import DataMissing
+
+    if name in WITH_PACKAGE:
+        return True, WITH_PACKAGE[name]
+    try:
+        return True, str(find(name))
+    except DataMissing:
+        return False, f"get it with: shoal fetch {name}"
+
+
+def partitions() -> list[Entry]:
+    """Ways to deal samples to clients."""
+    from shoal.data.partition import PARTITIONS
+
+    return [
+        {"name": name, "about": first_line(make), "arguments": arguments(make)} for name, make in PARTITIONS.items()
+    ]
+
+
+def models() -> list[Entry]:
+    """Models; a published one has a fixed number of parameters."""
+    import torch
+
+    from shoal.models.registry import GENERIC, PUBLISHED, Named, keywords, times
+
+    found: list[Entry] = []
+    for name, build in GENERIC.items():
+        known = inspect.signature(build).parameters
+        given = {key: known[key].default for key in keywords(name)}
+        about = first_line(build) or "takes its shape from the data"
+        found.append({"name": name, "about": about, "arguments": given, "parameters": None, "input": None})
+    for name, model in PUBLISHED.items():
+        with torch.device("meta"):
+            count = sum(p.numel() for p in Named(name, model.shape, model.outputs)().parameters())
+        about = f"{times(model.shape)} -> {model.outputs}"
+        found.append({"name": name, "about": about, "arguments": {}, "parameters": count, "input": list(model.shape)})
+    return found
+
+
+def engines() -> list[Entry]:
+    """Where the work of clients is done."""
+    from shoal.engines import ENGINES
+
+    return [{"name": name, "about": first_line(cls)} for name, cls in ENGINES.items()]
+
+
+def arguments(target: Callable[..., Any]) -> dict[str, Any]:
+    """Arguments that can be written behind a name, with defaults; None stands for one that must be given."""
+    from shoal.data.spec import parameters
+
+    empty = inspect.Parameter.empty
+    return {key: None if p.default is empty else p.default for key, p in parameters(target).items()}
+
+
+TOPICS: dict[str, Callable[[], list[Entry]]] = {
+    "algorithms": algorithms,
+    "keys": keys,
+    "data": data,
+    "partitions": partitions,
+    "models": models,
+    "engines": engines,
+}

@@ -1,0 +1,81 @@
+"""`shoal partition`: what a split looks like before one trains on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.guard import guarded
+from shoal.cli.screen import Format, FormatOption, emit, out, say, table
+from shoal.cli.words import allowed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.data.build import Statistics
+
+Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="data, partition, seed, data_seed, val.")]
+
+
+@guarded
+def partition(words: Words = None, format: FormatOption = Format.text) -> None:
+    """Show how a data set is dealt to clients.
+
+    Sizes, classes, planted groups, and a picture of who has what. The split is the one that a run with the same keys gets.
+    """
+    from shoal.data.build import describe
+    from shoal.experiment.config import check_settings
+    from shoal.experiment.prepare import load
+
+    settings = check_settings(allowed(words or [], ("data", "partition", "seed", "data_seed", "val")))
+    source = load(settings, None)
+    stats = describe(source)
+    place = {client: i for i, client in enumerate(source.ids)}
+    groups = None if source.truth is None else [int(source.truth[place[c]]) for c in stats.looked_at]
+    if format is Format.json:
+        emit(document(stats, groups))
+    else:
+        show(out(), stats, groups)
+
+
+def document(stats: Statistics, groups: list[int] | None) -> dict[str, Any]:
+    """The statistics for programs."""
+    found: dict[str, Any] = {k: v for k, v in vars(stats).items() if k not in ("looked_at", "label_counts_NC")}
+    counts = stats.label_counts_NC.tolist()
+    truth = groups or [None] * len(counts)
+    found["per_client"] = [
+        {"id": client, "group": group, "labels": labels}
+        for client, group, labels in zip(stats.looked_at, truth, counts, strict=True)
+    ]
+    return found
+
+
+def show(console: Console, stats: Statistics, groups: list[int] | None) -> None:
+    from shoal.cli.picture import PLAIN_SHADES, SHADES, distribution, histogram, legend, rows_of
+
+    some = len(stats.looked_at) < stats.clients
+    of = f" (of {len(stats.looked_at)} clients looked at)" if some else ""
+    total = "" if stats.samples is None else f"{stats.samples:,}"
+    distinct = "" if stats.distinct in (None, stats.samples) else f", {stats.distinct:,} of them distinct"
+    rows = [
+        ("clients", f"{stats.clients:,}"),
+        ("training samples", f"{stats.train:,}"),
+        *([("all samples", total + distinct)] if total else []),
+        ("per client", f"{stats.mean:.1f} ± {stats.std:.1f}{of}"),
+        ("smallest, median, largest", f"{stats.smallest:,}, {stats.median:g}, {stats.largest:,}"),
+        ("classes", f"{stats.classes}, on average {stats.classes_per_client:.1f} per client"),
+    ]
+    if stats.groups is not None:
+        rows.append(("planted groups", f"{len(stats.groups)}, of {', '.join(map(str, stats.groups))} clients"))
+    say(console, stats.name, style="bold")
+    console.print(table(["", ""], rows))
+    unicode = console.encoding.lower().startswith("utf")
+    shades = SHADES if unicode else PLAIN_SHADES
+    say(console, "\nWho has which classes", style="bold")
+    for line in distribution(rows_of(stats.looked_at, stats.label_counts_NC, groups), console.width, shades):
+        console.print(line, no_wrap=True, crop=True)
+    say(console, legend(shades), style="dim")
+    say(console, "\nSamples per client, number of clients", style="bold")
+    for bar in histogram(stats.label_counts_NC.sum(1), room=console.width // 2, full=shades[-1]):
+        say(console, bar)

@@ -1,0 +1,154 @@
+"""What a user sees while a run goes on: a bar on a terminal, plain lines in a pipe, and always what went wrong."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from shoal.cli.guard import Interrupted
+from shoal.cli.screen import clock, percent, say
+from shoal.experiment.callbacks import Observer
+from shoal.experiment.loop import Moment, Plan
+
+PAUSE = 10.0  # seconds after which a pipe gets a line, though no tenth of the rounds has gone by
+SHOWN = 10  # rounds with clients left out that are told one by one
+
+
+class Watch(Observer):
+    """Tells how far a run is. One watch serves the runs of a sweep one after the other; `announce` names the next."""
+
+    def __init__(self, console: Console, quiet: bool = False, timer: Callable[[], float] = time.monotonic) -> None:
+        self.console, self._quiet, self._timer = console, quiet, timer
+        self.name, self.round = "", -1  # the run that is on, and its last complete round; -1: none yet
+        self._prefix = ""
+        self._plan: Plan | None = None
+        self._began, self._first, self._told = 0.0, 0, 0.0
+        self._accuracy: float | None = None
+        self._bar: tuple[Progress, TaskID] | None = None
+        self._left_out, self._rounds_left_out = 0, 0
+
+    def announce(self, name: str, number: int, total: int) -> tuple[Observer, ...]:
+        """The next run of a sweep is on."""
+        self.name, self.round, self._prefix = name, -1, f"{number}/{total} "
+        return (self,)
+
+    def start(self, plan: Plan, label: str, begin: int) -> None:
+        self.name = self.name if self._prefix else label
+        self._plan, self._first, self.round = plan, begin, begin
+        self._began = self._told = self._timer()
+        self._accuracy, self._left_out, self._rounds_left_out = None, 0, 0
+        if self.console.is_terminal and not self._quiet:
+            self._bar = make_bar(self.console, self._prefix + self.name, plan.rounds, begin)
+
+    def moment(self, moment: Moment) -> None:
+        assert self._plan is not None
+        self.round = moment.round
+        self._accuracy = moment.row.get("accuracy", self._accuracy)
+        self._troubles(moment)
+        done, rounds = moment.round - self._first, self._plan.rounds
+        now = self._timer()
+        left = clock((now - self._began) / done * (rounds - moment.round)) if done > 0 else "?"
+        if self._bar is not None:
+            progress, task = self._bar
+            figures = f"{percent(self._accuracy)}  groups {moment.row.get('groups', '-')}  {left} left"
+            progress.update(task, completed=moment.round, figures=figures)
+        elif not self._quiet and self._due(moment.round, rounds, now):
+            self._told = now
+            say(self.console, self._prefix + line(self.name, moment.round, rounds, self._accuracy, moment.row, left))
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar[0].stop()
+            self._bar = None
+        if self._left_out:
+            times = "once" if self._left_out == 1 else f"{self._left_out} times in {self._rounds_left_out} rounds"
+            self.warn(f"{self.name}: clients were left out {times}; events.jsonl has every reason")
+
+    def warn(self, text: str) -> None:
+        say(self.console, f"warning: {text}", style="yellow")
+
+    def _due(self, round: int, rounds: int, now: float) -> bool:
+        """At each tenth of the rounds, at the last, and when nothing was said for a while."""
+        tenth = round * 10 // rounds > (round - 1) * 10 // rounds if rounds and round else False
+        return tenth or now - self._told >= PAUSE
+
+    def _troubles(self, moment: Moment) -> None:
+        """Skipped rounds, and the first of the clients left out in a round."""
+        left_out = [e for e in moment.events if e["kind"] == "left out"]
+        for event in moment.events:
+            if event["kind"] == "round skipped":
+                self.warn(f"round {moment.round} changed nothing: {event['reason']}")
+        if not left_out:
+            return
+        self._left_out += len(left_out)
+        self._rounds_left_out += 1
+        if self._rounds_left_out <= SHOWN:
+            more = f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else ""
+            first = left_out[0]
+            self.warn(f"round {moment.round}: client {first['client']!r} left out: {first['reason']}{more}")
+
+
+def line(name: str, round: int, rounds: int, accuracy: float | None, row: dict[str, Any], left: str) -> str:
+    """How far a run is, in one line.
+
+    >>> line("fedavg", 10, 50, 0.334, {"groups": 1, "loss": 1.934}, "0:12")
+    'fedavg  round 10/50  accuracy 33.4 %  groups 1  loss 1.93  0:12 left'
+    """
+    loss = row.get("loss")
+    parts = [name, f"round {round}/{rounds}", f"accuracy {percent(accuracy)}", f"groups {row.get('groups', '-')}"]
+    parts += [f"loss {loss:.2f}"] if loss is not None else []
+    return "  ".join([*parts, f"{left} left"])
+
+
+def make_bar(console: Console, name: str, rounds: int, begin: int) -> tuple[Progress, TaskID]:
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=16),
+        TextColumn("round {task.completed:.0f}/{task.total:.0f}"),
+        TextColumn("{task.fields[figures]}", markup=False),
+    )
+    progress = Progress(*columns, console=console)
+    progress.start()
+    return progress, progress.add_task(name, total=rounds, completed=begin, figures="")
+
+
+class Warnings(logging.Handler):
+    """What the library warns of, on the watch's console."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(logging.WARNING)
+        self._watch = watch
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._watch.warn(record.getMessage())
+
+
+@contextmanager
+def watching(console: Console, folder: Path, quiet: bool) -> Iterator[Watch]:
+    """A watch for as long as a run or sweep goes on; an interruption says how to go on."""
+    watch, log = Watch(console, quiet), logging.getLogger("shoal")
+    handler = Warnings(watch)
+    log.addHandler(handler)
+    try:
+        yield watch
+    except KeyboardInterrupt as e:
+        raise Interrupted(farewell(folder, watch.name, watch.round)) from e
+    finally:
+        log.removeHandler(handler)
+
+
+def farewell(folder: Path, name: str, round: int) -> str:
+    """What an interrupted user needs to know."""
+    sweep = (folder / "sweep.json").exists()
+    if not sweep and not (folder / "config.toml").exists():
+        return "interrupted before the run began; nothing was written"
+    which = f" of {name}" if sweep and name else ""
+    when = f"after round {round}{which}" if round >= 0 else f"before the first round{which}"
+    return f"interrupted {when}; go on with: shoal resume {folder}"

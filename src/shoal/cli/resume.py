@@ -1,0 +1,65 @@
+"""`shoal resume`: go on with an interrupted run or sweep, or make a run longer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli.guard import guarded
+from shoal.cli.run import finish_run, finish_sweep
+from shoal.cli.screen import Format, FormatOption, QuietOption, err, say
+from shoal.cli.words import allowed
+from shoal.errors import BadInput
+
+PathArgument = Annotated[Path, typer.Argument(metavar="PATH", help="A run folder or a sweep folder.", show_default=False)]
+Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="rounds, engine, workers.")]
+
+
+@guarded
+def resume(
+    path: PathArgument, words: Words = None, format: FormatOption = Format.text, quiet: QuietOption = False
+) -> None:
+    """Go on with an interrupted run or sweep.
+
+    The result is, bit for bit, that of a run that was never disturbed. rounds=N makes a run longer.
+    """
+    from shoal.experiment.config import check_settings
+
+    pairs = allowed(words or [], ("rounds", "engine", "workers"))
+    settings = check_settings(pairs)
+    engine = settings.engine if "engine" in pairs else None
+    path = path.expanduser()
+    if (path / "sweep.json").is_file():
+        if "rounds" in pairs:
+            raise BadInput(f"{path} is a sweep; rounds=N works on a single run, so give one of the folders in it")
+        resume_sweep(path, engine, settings.workers, format, quiet)
+    else:
+        resume_run(path, engine, settings.workers, settings.rounds if "rounds" in pairs else None, format, quiet)
+
+
+def resume_run(
+    path: Path, engine: str | None, workers: int | None, rounds: int | None, format: Format, quiet: bool
+) -> None:
+    from shoal.cli.progress import watching
+    from shoal.experiment.api import resume
+    from shoal.experiment.folder import Folder
+
+    planned = Folder(path).config()["rounds"]
+    if Folder(path).summary() is not None and (rounds is None or rounds <= planned):
+        if not quiet:
+            say(err(), f"{path} is complete: all {planned} rounds are played; rounds=N with a larger N goes on")
+    else:
+        with watching(err(), path, quiet) as watch:
+            resume(path, engine=engine, workers=workers, rounds=rounds, observers=[watch])
+    finish_run(path, format, quiet)
+
+
+def resume_sweep(path: Path, engine: str | None, workers: int | None, format: Format, quiet: bool) -> None:
+    from shoal.cli.progress import watching
+    from shoal.experiment.sweep import go_on
+
+    with watching(err(), path, quiet) as watch:
+        go_on(path, engine, watch.announce, workers)
+    finish_sweep(path, format, quiet)

@@ -1,0 +1,28 @@
+"""Public is what `__all__` lists: importable, documented, and quick to import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import shoal
+
+
+@pytest.mark.parametrize("name", shoal.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    thing = getattr(shoal, name)
+    assert name == "__version__" or thing.__doc__
+
+
+def test_nothing_else_is_public() -> None:
+    assert set(shoal.__all__) == {*shoal._HOME, "__version__"}
+    with pytest.raises(AttributeError, match="no attribute 'fedavg'"):
+        _ = shoal.fedavg
+
+
+def test_importing_shoal_pulls_in_nothing_heavy() -> None:
+    code = "import shoal, shoal.cli.app, sys; print([m for m in ('torch', 'numpy', 'pydantic', 'sklearn', 'pandas') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
