@@ -12,10 +12,13 @@ from shoal.cli.screen import Format, FormatOption, emit, out
 
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Run folders, sweeps, or folders of runs.")]
 Target = Annotated[float | None, typer.Option(help="An accuracy, such as 0.85: after how many rounds and MB?")]
+Everything = Annotated[bool, typer.Option("--all", help="Show the rarer figures too: median, discrepancy, passes.")]
 
 
 @guarded
-def compare(paths: Paths, target: Target = None, format: FormatOption = Format.text) -> None:
+def compare(
+    paths: Paths, target: Target = None, everything: Everything = False, format: FormatOption = Format.text
+) -> None:
     """Put runs side by side in one table.
 
     Mean and spread over seeds, and with --target the rounds and MB until an accuracy is reached. Runs that differ in their seed alone are one line.
@@ -28,4 +31,4 @@ def compare(paths: Paths, target: Target = None, format: FormatOption = Format.t
     if format is Format.json:
         emit({"kind": "comparison", "target": target, "comparison": comparison_document(lines), "figures": FIGURES})
     else:
-        show_comparison(out(), lines, target)
+        show_comparison(out(), lines, target, everything)

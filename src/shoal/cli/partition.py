@@ -36,7 +36,7 @@ def partition(words: Words = None, format: FormatOption = Format.text) -> None:
     if format is Format.json:
         emit(document(stats, groups))
     else:
-        show(out(), stats, groups)
+        show(out(), stats, groups, len(getattr(source, "views", ())) > 1)
 
 
 def document(stats: Statistics, groups: list[int] | None) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def document(stats: Statistics, groups: list[int] | None) -> dict[str, Any]:
     return found
 
 
-def show(console: Console, stats: Statistics, groups: list[int] | None) -> None:
+def show(console: Console, stats: Statistics, groups: list[int] | None, views: bool) -> None:
     from shoal.cli.picture import PLAIN_SHADES, SHADES, distribution, histogram, legend, rows_of
 
     some = len(stats.looked_at) < stats.clients
@@ -76,6 +76,8 @@ def show(console: Console, stats: Statistics, groups: list[int] | None) -> None:
     for line in distribution(rows_of(stats.looked_at, stats.label_counts_NC, groups), console.width, shades):
         console.print(line, no_wrap=True, crop=True)
     say(console, legend(shades), style="dim")
+    if views:
+        say(console, "the groups see images or labels differently, which no count of labels shows", style="dim")
     say(console, "\nSamples per client, number of clients", style="bold")
     for bar in histogram(stats.label_counts_NC.sum(1), room=console.width // 2, full=shades[-1]):
         say(console, bar)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SHADES, PLAIN_SHADES = " ░▒▓█", " .:*#"
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red")
+LIMITS = (0.05, 0.2, 0.5)  # shares from which a shade is darker
 MOST_ROWS = 40
 
 
@@ -52,10 +53,10 @@ def rows_of(ids: Sequence[str], counts_NC: Array, groups: Sequence[int] | None, 
 def shade(share: float, shades: str) -> str:
     """The character of a share; a class that is there at all is never blank.
 
-    >>> "".join(shade(s, " .:*#") for s in (0, 0.01, 0.3, 0.6, 1))
+    >>> "".join(shade(s, " .:*#") for s in (0, 0.01, 0.1, 0.3, 1))
     ' .:*#'
     """
-    return shades[0] if share <= 0 else shades[min(len(shades) - 1, 1 + int(share * (len(shades) - 1)))]
+    return shades[0] if share <= 0 else shades[1 + sum(share >= limit for limit in LIMITS)]
 
 
 def distribution(rows: Sequence[Row], room: int, shades: str = SHADES) -> list[Text]:
@@ -81,9 +82,8 @@ def distribution(rows: Sequence[Row], room: int, shades: str = SHADES) -> list[T
 
 def legend(shades: str = SHADES) -> str:
     """What the shades mean."""
-    steps = len(shades) - 1
-    parts = [f"{shades[i]} {'over 0' if i == 1 else f'from {100 * (i - 1) // steps}'} %" for i in range(1, steps + 1)]
-    return "share of a client's samples: " + "   ".join(parts)
+    parts = [f"{shade} from {100 * limit:.0f} %" for shade, limit in zip(shades[2:], LIMITS, strict=True)]
+    return f"share of a client's samples:  {shades[1]} some  " + "  ".join(parts)
 
 
 def histogram(sizes: Array, bins: int = 8, room: int = 40, full: str = "█") -> list[str]:

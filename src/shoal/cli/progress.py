@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
 
 from shoal.cli.guard import Interrupted
 from shoal.cli.screen import clock, percent, say
@@ -109,8 +110,12 @@ def line(name: str, round: int, rounds: int, accuracy: float | None, row: dict[s
 
 def make_bar(console: Console, name: str, rounds: int, begin: int) -> tuple[Progress, TaskID]:
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=16),
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis", max_width=max(12, console.width - 54)),
+        ),
+        BarColumn(bar_width=12),
         TextColumn("round {task.completed:.0f}/{task.total:.0f}"),
         TextColumn("{task.fields[figures]}", markup=False),
     )

@@ -12,15 +12,19 @@ from rich.console import Console
 from shoal.cli.screen import duration, percent, say, size, table
 from shoal.experiment.compare import FIGURES, Line, Spread
 
-PERCENT = ("best_accuracy", "accuracy_at_best_val", "last_three_accuracy", "last_f1", "last_worst")
+PERCENT = ("best_accuracy", "accuracy_at_best_val", "median_accuracy", "last_three_accuracy", "last_f1", "last_worst")
+RARE = ("median_accuracy", "discrepancy_mean", "discrepancy_variance", "passes")  # shown with --all
 HEADS = {
     "best_accuracy": "best %",
     "accuracy_at_best_val": "at val %",
+    "median_accuracy": "median %",
     "last_three_accuracy": "last 3 %",
     "last_f1": "F1 %",
     "last_worst": "worst %",
     "ari": "ARI",
     "groups": "models",
+    "discrepancy_mean": "discr.",
+    "discrepancy_variance": "its var.",
     "rounds_to_target": "rounds to",
     "megabytes_to_target": "MB to",
     "megabytes": "MB",
@@ -36,9 +40,8 @@ def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary:
     console.print(table(["", "", ""], rows_of(summary)))
     say(console)
     say(console, f"Run folder: {folder}")
-    say(console, f"Next:       shoal compare {folder.parent}              all runs there side by side")
-    longer = 2 * max(int(summary["rounds"]), 1)
-    say(console, f"            shoal resume {folder} rounds={longer}   go on with it")
+    say(console, f"Next:       shoal resume {folder} rounds={2 * max(int(summary['rounds']), 1)}")
+    say(console, f"            shoal compare {folder.parent}")
 
 
 def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -56,7 +59,7 @@ def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if summary.get("ari") is not None:
         rows.append(("planted groups", f"{summary['ari']:.2f}", "adjusted Rand index: 1 found exactly, 0 by chance"))
     rows += [
-        ("left out", f"{summary['left_out']}", "answers of clients that failed, came late or made no sense"),
+        ("left out", f"{summary['left_out']}", "answers that failed, came late or made no sense"),
         ("skipped rounds", f"{summary['skipped_rounds']}", "too few answers: nothing was changed"),
     ]
     if summary["partial_rounds"]:
@@ -68,17 +71,20 @@ def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [*rows, ("time", duration(summary["seconds"]), "of all rounds")]
 
 
-def show_comparison(console: Console, lines: Sequence[Line], target: float | None = None) -> None:
+def show_comparison(
+    console: Console, lines: Sequence[Line], target: float | None = None, everything: bool = False
+) -> None:
     """The table, in as many pieces as the width asks for, then a line per column that explains it."""
-    keys = [key for key in FIGURES if any(line.figures[key] is not None for line in lines)]
+    wanted = [key for key in FIGURES if everything or key not in RARE]
+    keys = [key for key in wanted if any(line.figures[key] is not None for line in lines)]
     names = [line.name + ("" if line.complete else " *") for line in lines]
     seeds = [str(len(line.runs)) for line in lines]
     columns = [("runs", seeds)] + [(HEADS.get(k, k), [cell(k, line) for line in lines]) for k in keys]
-    for part in pieces(columns, console.width - max(map(len, [*names, "setting"]))):
+    for part in pieces(columns, console.width - min(console.width // 2, max(map(len, [*names, "setting"])))):
         rows = [[name, *(cells[i] for _, cells in part)] for i, name in enumerate(names)]
         console.print(table(["setting", *(head for head, _ in part)], rows, right=True))
         say(console)
-    say(console, f"{'runs':<9}  how many seeds; with several: mean ± standard deviation", style="dim")
+    say(console, f"{'runs':<9}  how many seeds; with several: mean±standard deviation", style="dim")
     for key in keys:
         aim = f" ({percent(target)})" if key == "rounds_to_target" and target is not None else ""
         say(console, f"{HEADS.get(key, key):<9}  {FIGURES[key]}{aim}", style="dim")
@@ -111,7 +117,7 @@ def cell(key: str, line: Line) -> str:
         return "-"
     scale = 100 if key in PERCENT else 1
     text = number(key, spread.mean * scale)
-    text += "" if spread.std is None else f" ± {number(key, spread.std * scale)}"
+    text += f"±{number(key, spread.std * scale)}" if spread.std else ""
     some = key == "rounds_to_target" and line.reached < len(line.runs)
     return f"{text} ({line.reached} of {len(line.runs)})" if some else text
 
@@ -121,7 +127,7 @@ def number(key: str, value: float) -> str:
     >>> number("groups", 3.0), number("megabytes", 1234.5), number("best_accuracy", 93.42), number("ari", 0.5)
     ('3', '1,234', '93.4', '0.50')
     """
-    if key == "ari":
+    if key in ("ari", "discrepancy_mean", "discrepancy_variance"):
         return f"{value:.2f}"
     if key in ("groups", "rounds_to_target") and value == round(value):
         return f"{value:.0f}"

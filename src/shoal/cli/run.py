@@ -95,4 +95,4 @@ def finish_sweep(folder: Path, format: Format, quiet: bool) -> None:
         console = out()
         show_comparison(console, lines)
         say(console, f"\nSweep folder: {folder} ({len(paths)} runs)")
-        say(console, f"Next:         shoal compare {folder} --target 0.8   rounds and MB until an accuracy is reached")
+        say(console, f"Next:         shoal compare {folder} --target 0.8")

@@ -61,6 +61,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: bool = Fal
     from rich.table import Table
 
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=any(heads), header_style="bold")
+    made.padding = (0, 1, 0, 0)
     for i, head in enumerate(heads):
         numbers = right and i > 0
         made.add_column(head, justify="right" if numbers else "left", no_wrap=numbers, overflow="fold")

@@ -49,14 +49,14 @@ class Line:
 
 FIGURES = {
     "best_accuracy": "best accuracy over all rounds in which every client had a model",
-    "accuracy_at_best_val": "test accuracy at the round of best validation accuracy",
-    "median_accuracy": "median accuracy over the rounds that count",
+    "accuracy_at_best_val": "test accuracy in the round of best validation accuracy",
+    "median_accuracy": "median accuracy over the same rounds",
     "last_three_accuracy": "mean accuracy of the last three tested rounds",
     "last_f1": "macro F1 per client, mean over clients, last round",
     "last_worst": "mean accuracy of the worst tenth of the clients, last round",
     "ari": "adjusted Rand index of the groups against the planted ones",
     "groups": "models at the end",
-    "discrepancy_mean": "distance of clients' solutions from the model after aggregation, mean over rounds",
+    "discrepancy_mean": "mean distance of clients' solutions from the model they were put into",
     "discrepancy_variance": "its variance over rounds",
     "rounds_to_target": "first round that reaches the target",
     "megabytes_to_target": "MB sent until then",
@@ -67,7 +67,7 @@ FIGURES = {
 
 
 def expand(paths: Iterable[str | Path]) -> list[Path]:
-    """Run folders, sweeps being replaced by their runs; a folder of run folders by those."""
+    """Run folders, sweeps being replaced by their runs; a folder of runs and sweeps by those."""
     found: list[Path] = []
     for path in map(Path, paths):
         if (path / "sweep.json").is_file():
@@ -75,13 +75,17 @@ def expand(paths: Iterable[str | Path]) -> list[Path]:
             found += [path / name for name in names if (path / name / "config.toml").is_file()]
         elif (path / "config.toml").is_file():
             found.append(path)
-        elif path.is_dir() and list(path.glob("*/config.toml")):
-            found += sorted(p.parent for p in path.glob("*/config.toml"))
+        elif path.is_dir() and (inner := [p for p in sorted(path.iterdir()) if holds_run(p)]):
+            found += expand(inner)
         else:
             raise RunFolderError(f"{path} is not a run folder: it has no config.toml")
     if not found:
         raise RunFolderError("there is no run to compare")
     return list(dict.fromkeys(found))
+
+
+def holds_run(path: Path) -> bool:
+    return (path / "config.toml").is_file() or (path / "sweep.json").is_file()
 
 
 def compare(paths: Iterable[str | Path], target: float | None = None) -> list[Line]:
