@@ -149,6 +149,7 @@ class Record:
 
     trained: Answers | None = None
     relayed: int = 0  # models exchanged among servers
+    stays: bool = False  # in a real federation nothing would have travelled: models were moved by the simulation alone
     measures: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
 

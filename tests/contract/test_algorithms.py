@@ -115,8 +115,6 @@ def test_resume_gives_the_bits_of_an_undisturbed_run(name: str, toy: Federation,
         "momentum_memory": "kept",
         "lr": 0.01,
     }
-    if name == "central":
-        settings |= {"momentum_memory": "reset"}
 
     def run(folder: Path, rounds: int) -> shoal.Run:
         return shoal.run(name, toy, small_net, rounds=rounds, seed=1, engine=Serial(), out=folder, **settings)

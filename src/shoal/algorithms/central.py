@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from shoal.algorithms.fedavg import FedAvg, State
@@ -37,7 +37,8 @@ class Central:
         return self.averaging.init(engine, key)
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
-        return self.averaging.step(state, engine, key)
+        state, record = self.averaging.step(state, engine, key)
+        return state, replace(record, stays=True)  # it is the data that travelled, not the model
 
     def serve(self, state: State) -> Serving:
         return self.averaging.serve(state)

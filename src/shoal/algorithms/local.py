@@ -48,7 +48,7 @@ class Local:
         w_NP = state.own.get(cohort, state.w0_P)
         got = engine.map(Train(self.solver), cohort, w_NP, np.arange(len(cohort)), key("train"))
         own = state.own.put(got.cohort, w_NP[got.which_N] + got["update"])
-        return State(state.w0_P, own), Record(trained=got)
+        return State(state.w0_P, own), Record(trained=got, stays=True)
 
     def serve(self, state: State) -> Serving:
         own = state.own if len(state.own) else Table((), state.w0_P[None][:0])

@@ -103,7 +103,7 @@ def engines() -> list[Entry]:
     """Where the work of clients is done."""
     from shoal.engines import ENGINES
 
-    return [{"name": name, "about": first_line(cls)} for name, cls in ENGINES.items()]
+    return [{"name": name, "about": first_line(inspect.getmodule(cls))} for name, cls in ENGINES.items()]
 
 
 def arguments(target: Callable[..., Any]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def arguments(target: Callable[..., Any]) -> dict[str, Any]:
     return {key: None if p.default is empty else p.default for key, p in parameters(target).items()}
 
 
-TOPICS: dict[str, Callable[[], list[Entry]]] = {
+CATALOGUE: dict[str, Callable[[], list[Entry]]] = {
     "algorithms": algorithms,
     "keys": keys,
     "data": data,

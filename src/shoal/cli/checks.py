@@ -42,7 +42,9 @@ def torch() -> Iterator[Finding]:
         yield Finding("torch", "problem", f"cannot be imported ({e}); run: pip install torch", essential=True)
         return
     cuda = "with" if library.cuda.is_available() else "without"
-    yield Finding("torch", "ok", f"{library.__version__}, {library.get_num_threads()} threads, {cuda} CUDA", essential=True)
+    yield Finding(
+        "torch", "ok", f"{library.__version__}, {library.get_num_threads()} threads, {cuda} CUDA", essential=True
+    )
 
 
 def cores() -> Iterator[Finding]:
@@ -64,7 +66,9 @@ def shared_memory() -> Iterator[Finding]:
     shm = Path("/dev/shm")
     if not shm.is_dir() or not os.access(shm, os.W_OK):
         place = tempfile.gettempdir()
-        yield Finding("shared memory", "missing", f"no /dev/shm to write to; engine=local uses {place}, which is slower")
+        yield Finding(
+            "shared memory", "missing", f"no /dev/shm to write to; engine=local uses {place}, which is slower"
+        )
         return
     free = shutil.disk_usage(shm).free
     hint = "" if free > ROOM else f"; larger data goes through {tempfile.gettempdir()}, which is slower"
@@ -80,7 +84,9 @@ def run_folder() -> Iterator[Finding]:
         detail = f"{place.absolute()} cannot be written ({e.strerror}); use out=DIR or another folder"
         yield Finding("run folder", "problem", detail, essential=True)
         return
-    yield Finding("run folder", "ok", f"{Path('runs').absolute()} can be written, {size(shutil.disk_usage(place).free)} free")
+    yield Finding(
+        "run folder", "ok", f"{Path('runs').absolute()} can be written, {size(shutil.disk_usage(place).free)} free"
+    )
 
 
 def engine() -> Iterator[Finding]:
@@ -106,7 +112,9 @@ def data() -> Iterator[Finding]:
 
     for name in LOADERS:
         found, where = whereabouts(name)
-        yield Finding(f"data {name}", "ok" if found else "missing", where if name in WITH_PACKAGE or not found else f"in {where}")
+        yield Finding(
+            f"data {name}", "ok" if found else "missing", where if name in WITH_PACKAGE or not found else f"in {where}"
+        )
 
 
 def extras() -> Iterator[Finding]:

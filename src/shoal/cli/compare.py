@@ -21,7 +21,8 @@ def compare(
 ) -> None:
     """Put runs side by side in one table.
 
-    Mean and spread over seeds, and with --target the rounds and MB until an accuracy is reached. Runs that differ in their seed alone are one line.
+    Mean and spread over seeds, and with --target the rounds and MB until an accuracy is reached.
+    Runs that differ in their seed alone are one line.
     """
     from shoal.cli.results import comparison_document, show_comparison
     from shoal.experiment.compare import FIGURES

@@ -16,7 +16,8 @@ STYLES = {"ok": "green", "missing": "yellow", "problem": "red"}
 def doctor(format: FormatOption = Format.text) -> None:
     """Check what this machine has and lacks.
 
-    Python, PyTorch, memory, workers, data sets, optional packages. Ends with 1 if something essential is broken. What is merely missing can be added when it is needed.
+    Python, PyTorch, memory, workers, data sets, optional packages.
+    Ends with 1 if something essential is broken. What is merely missing can be added when it is needed.
     """
     from rich.text import Text
 

@@ -22,7 +22,8 @@ Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="da
 def partition(words: Words = None, format: FormatOption = Format.text) -> None:
     """Show how a data set is dealt to clients.
 
-    Sizes, classes, planted groups, and a picture of who has what. The split is the one that a run with the same keys gets.
+    Sizes, classes, planted groups, and a picture of who has what.
+    The split is the one that a run with the same keys gets.
     """
     from shoal.data.build import describe
     from shoal.experiment.config import check_settings
@@ -43,10 +44,9 @@ def document(stats: Statistics, groups: list[int] | None) -> dict[str, Any]:
     """The statistics for programs."""
     found: dict[str, Any] = {k: v for k, v in vars(stats).items() if k not in ("looked_at", "label_counts_NC")}
     counts = stats.label_counts_NC.tolist()
-    truth = groups or [None] * len(counts)
     found["per_client"] = [
-        {"id": client, "group": group, "labels": labels}
-        for client, group, labels in zip(stats.looked_at, truth, counts, strict=True)
+        {"id": client, "group": groups[i] if groups else None, "labels": counts[i]}
+        for i, client in enumerate(stats.looked_at)
     ]
     return found
 
@@ -73,8 +73,12 @@ def show(console: Console, stats: Statistics, groups: list[int] | None, views: b
     unicode = console.encoding.lower().startswith("utf")
     shades = SHADES if unicode else PLAIN_SHADES
     say(console, "\nWho has which classes", style="bold")
-    for line in distribution(rows_of(stats.looked_at, stats.label_counts_NC, groups), console.width, shades):
+    rows_shown = rows_of(stats.looked_at, stats.label_counts_NC, groups)
+    for line in distribution(rows_shown, console.width, shades):
         console.print(line, no_wrap=True, crop=True)
+    if len(rows_shown) < len(stats.looked_at):
+        each = "means of neighbouring clients" if groups else "some clients chosen at random"
+        say(console, f"{len(rows_shown)} rows for {len(stats.looked_at)} clients: {each}", style="dim")
     say(console, legend(shades), style="dim")
     if views:
         say(console, "the groups see images or labels differently, which no count of labels shows", style="dim")

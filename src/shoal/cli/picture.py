@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
+from shoal.seeds import Key
+
 if TYPE_CHECKING:
     from shoal.types import Array
 
@@ -16,6 +18,7 @@ SHADES, PLAIN_SHADES = " ░▒▓█", " .:*#"
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "red")
 LIMITS = (0.05, 0.2, 0.5)  # shares from which a shade is darker
 MOST_ROWS = 40
+DOUBLING = 20  # from this ratio of the largest to the smallest client on
 
 
 @dataclass(frozen=True)
@@ -29,24 +32,25 @@ class Row:
 
 
 def rows_of(ids: Sequence[str], counts_NC: Array, groups: Sequence[int] | None, most: int = MOST_ROWS) -> list[Row]:
-    """A row per client; of many clients bins of neighbours, which never mix planted groups.
+    """A row per client; of many clients the means of neighbours in a planted group, or else single ones here and there.
 
     >>> rows = rows_of(["a", "b", "c"], np.array([[1, 1], [2, 0], [0, 4]]), [0, 0, 1], most=2)
     >>> [(r.label, r.group, r.share_C.round(2).tolist()) for r in rows]
     [('a..b', 0, [0.75, 0.25]), ('c', 1, [0.0, 1.0])]
     """
-    truth = np.zeros(len(ids), int) if groups is None else np.asarray(groups)
-    order = np.argsort(truth, kind="stable")
+    share_NC = counts_NC / np.maximum(counts_NC.sum(1, keepdims=True), 1)
+    size_N = counts_NC.sum(1)
     width = max(1, -(-len(ids) // most))
-    found = []
+    if groups is None:
+        chosen = Key(0)("picture").rng().permutation(len(ids))[:most]  # evenly spaced ones could all be alike
+        return [Row(ids[i], None, float(size_N[i]), share_NC[i]) for i in np.sort(chosen)]
+    truth, found = np.asarray(groups), []
     for group in np.unique(truth):
-        members = order[truth[order] == group]
+        members = np.flatnonzero(truth == group)
         for start in range(0, len(members), width):
             bin_ = members[start : start + width]
-            share_C = np.mean(counts_NC[bin_] / np.maximum(counts_NC[bin_].sum(1, keepdims=True), 1), axis=0)
             label = ids[bin_[0]] if len(bin_) == 1 else f"{ids[bin_[0]]}..{ids[bin_[-1]]}"
-            size = float(counts_NC[bin_].sum(1).mean())
-            found.append(Row(label, None if groups is None else int(group), size, share_C))
+            found.append(Row(label, int(group), float(size_N[bin_].mean()), share_NC[bin_].mean(0)))
     return found
 
 
@@ -87,7 +91,7 @@ def legend(shades: str = SHADES) -> str:
 
 
 def histogram(sizes: Array, bins: int = 8, room: int = 40, full: str = "█") -> list[str]:
-    """How many clients have how many samples.
+    """How many clients have how many samples; where a few have many times more, in steps that double.
 
     >>> histogram(np.array([1, 1, 1, 9]), bins=2, room=6, full="#")
     ['1-5  ###### 3', '6-9  ## 1']
@@ -95,8 +99,12 @@ def histogram(sizes: Array, bins: int = 8, room: int = 40, full: str = "█") ->
     low, high = int(sizes.min()), int(sizes.max())
     step = max(1, -(-(high - low + 1) // bins))
     starts = list(range(low, high + 1, step))
-    counts = [int(((sizes >= s) & (sizes < s + step)).sum()) for s in starts]
-    labels = [f"{s}-{min(s + step - 1, high)}" if step > 1 and s < high else str(s) for s in starts]
+    if high >= DOUBLING * max(low, 1):
+        starts = [max(low, 1) * 2**i for i in range(64) if max(low, 1) * 2**i <= high]
+        starts = [0, *starts] if low == 0 else starts
+    ends = [*(s - 1 for s in starts[1:]), high]
+    counts = [int(((sizes >= s) & (sizes <= e)).sum()) for s, e in zip(starts, ends, strict=True)]
+    labels = [f"{s}-{e}" if e > s else str(s) for s, e in zip(starts, ends, strict=True)]
     width = max(map(len, labels))
     bars = [full * max(1 if n else 0, round(room * n / max(counts))) for n in counts]
     return [f"{label:<{width}}  {bar} {n}" for label, bar, n in zip(labels, bars, counts, strict=True)]

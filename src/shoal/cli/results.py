@@ -48,13 +48,19 @@ def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Name, value and meaning of what a newcomer wants to know."""
     best = summary.get("best_round")
     rows = [
-        ("best accuracy", percent(summary["best_accuracy"]), "" if best is None else f"of all test samples, in round {best}"),
+        (
+            "best accuracy",
+            percent(summary["best_accuracy"]),
+            "" if best is None else f"of all test samples, in round {best}",
+        ),
         ("last accuracy", percent(summary["last_accuracy"]), "in the last tested round; so are the next two"),
         ("worst tenth", percent(summary["last_worst"]), "mean accuracy of the worst tenth of the clients"),
         ("macro F1", percent(summary["last_f1"]), "mean over clients; every class counts the same"),
     ]
     if summary.get("accuracy_at_best_val") is not None:
-        rows.append(("at best validation", percent(summary["accuracy_at_best_val"]), f"in round {summary['best_val_round']}"))
+        rows.append(
+            ("at best validation", percent(summary["accuracy_at_best_val"]), f"in round {summary['best_val_round']}")
+        )
     rows.append(("models", f"{summary['groups']}", "one per group of clients"))
     if summary.get("ari") is not None:
         rows.append(("planted groups", f"{summary['ari']:.2f}", "adjusted Rand index: 1 found exactly, 0 by chance"))

@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.finish import finish_run, finish_sweep
 from shoal.cli.guard import guarded
-from shoal.cli.run import finish_run, finish_sweep
 from shoal.cli.screen import Format, FormatOption, QuietOption, err, say
 from shoal.cli.words import allowed
 from shoal.errors import BadInput
 
-PathArgument = Annotated[Path, typer.Argument(metavar="PATH", help="A run folder or a sweep folder.", show_default=False)]
+PathArgument = Annotated[
+    Path, typer.Argument(metavar="PATH", help="A run folder or a sweep folder.", show_default=False)
+]
 Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="rounds, engine, workers.")]
 
 

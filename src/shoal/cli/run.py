@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal.cli.finish import finish_run, finish_sweep
 from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, QuietOption, emit, err, out, say
+from shoal.cli.screen import Format, FormatOption, QuietOption, err
 from shoal.cli.words import Request, read_request
 
 if TYPE_CHECKING:
@@ -56,20 +57,6 @@ def one(point: Point, folder: Path | None, format: Format, quiet: bool) -> None:
     finish_run(folder, format, quiet)
 
 
-def finish_run(folder: Path, format: Format, quiet: bool) -> None:
-    """Print what a run left."""
-    from shoal.cli.results import run_document, show_run
-    from shoal.experiment.folder import Folder
-
-    config, summary = Folder(folder).config(), Folder(folder).summary() or {}
-    if format is Format.json:
-        emit(run_document(folder, config, summary))
-    elif quiet:
-        say(out(), str(folder))
-    else:
-        show_run(out(), folder, config, summary)
-
-
 def several(request: Request, format: Format, quiet: bool) -> None:
     from shoal.cli.progress import watching
     from shoal.experiment.folder import fresh_path
@@ -79,20 +66,3 @@ def several(request: Request, format: Format, quiet: bool) -> None:
     with watching(err(), folder, quiet) as watch:
         sweep(request.algorithms, out=folder, tell=watch.announce, **request.pairs)
     finish_sweep(folder, format, quiet)
-
-
-def finish_sweep(folder: Path, format: Format, quiet: bool) -> None:
-    """Print the comparison of a sweep."""
-    from shoal.cli.results import comparison_document, show_comparison
-    from shoal.experiment.compare import compare, expand
-
-    lines, paths = compare([folder]), [str(p) for p in expand([folder])]
-    if format is Format.json:
-        emit({"kind": "sweep", "folder": str(folder), "runs": paths, "comparison": comparison_document(lines)})
-    elif quiet:
-        say(out(), str(folder))
-    else:
-        console = out()
-        show_comparison(console, lines)
-        say(console, f"\nSweep folder: {folder} ({len(paths)} runs)")
-        say(console, f"Next:         shoal compare {folder} --target 0.8")

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a result is printed."""
 
     text = "text"

@@ -31,9 +31,8 @@ def read_request(words: Sequence[str]) -> Request:
     Request(algorithms=('fedprox',), pairs={'mu': '0.1', 'seed': '0,1'}, out=PosixPath('x'))
     """
     given, others = split(words)
-    names, files = [], []
-    for word in others:
-        (files if is_file(word) else names).append(word)
+    files = [word for word in others if is_file(word)]
+    names = [word for word in others if word not in files]
     if len(files) > 1:
         raise BadInput(f"give one TOML file, not {len(files)}: {', '.join(files)}")
     pairs = read_toml(Path(files[0])) if files else {}
@@ -87,7 +86,9 @@ def is_file(word: str) -> bool:
     """Whether a word means a TOML file; a folder, a missing file and a strange word are explained."""
     path = Path(word).expanduser()
     if path.is_dir() and (path / "config.toml").exists():
-        raise BadInput(f"{word} is a run folder; go on with `shoal resume {word}` or repeat it: shoal run {path}/config.toml")
+        raise BadInput(
+            f"{word} is a run folder; go on with `shoal resume {word}` or repeat it: shoal run {path}/config.toml"
+        )
     if word.endswith(".toml") or "/" in word:
         if not path.is_file():
             raise BadInput(f"there is no file {word}")
@@ -108,7 +109,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise RunFolderError(f"{path} has format {found['format']}, this version of Shoal reads {FORMAT}")
     for key in ("algorithm", "data", "model"):
         if found.get(key) == OWN:
-            raise BadInput(f"{path} belongs to a run whose {key} was an object in Python; repeat it there with shoal.run")
+            raise BadInput(
+                f"{path} belongs to a run whose {key} was an object in Python; repeat it there with shoal.run"
+            )
     for key, value in found.items():
         if value in ("", []):
             raise BadInput(f"{key} in {path} has no value")

@@ -103,7 +103,8 @@ def mean_loss(got: Answers) -> float:
 
 def ledger_part(ledger: Ledger, record: Record) -> Row:
     """What travelled and what clients worked in this round, by task."""
-    row: Row = {"traffic": {name: asdict(count) for name, count in sorted(ledger.counts.items())}}
+    nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.stays else {}
+    row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in sorted(ledger.counts.items())}}
     row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
     if record.relayed:
         row["relayed"] = record.relayed

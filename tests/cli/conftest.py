@@ -1,0 +1,29 @@
+"""The command line in this process, in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from shoal.cli.app import app
+
+Shoal = Callable[..., Result]
+
+
+@pytest.fixture
+def shoal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shoal:
+    """`shoal("run", "fedavg")` runs the command in an empty folder and gives stdout, stderr and exit code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / "no cache"))
+    monkeypatch.delenv("SHOAL_DATA", raising=False)
+    monkeypatch.delenv("SHOAL_DEBUG", raising=False)
+    runner = CliRunner()
+
+    def call(*words: object) -> Result:
+        return runner.invoke(app, [str(word) for word in words], prog_name="shoal")
+
+    return call

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from shoal.version import __version__
+from tests.cli.conftest import Shoal
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, shoal.cli.app as a; a.app(['--help'], standalone_mode=False);"
+        "sys.exit(repr({'torch', 'numpy', 'pydantic', 'sklearn', 'scipy'} & set(sys.modules)) if "
+        "{'torch', 'numpy', 'pydantic', 'sklearn', 'scipy'} & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_names_commands_exit_codes_and_environment(shoal: Shoal) -> None:
+    text = shoal("--help").stdout
+    for word in ("run", "resume", "compare", "list", "partition", "fetch", "doctor", "version", "130", "SHOAL_DATA"):
+        assert word in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_version(shoal: Shoal) -> None:
+    assert shoal("--version").stdout == shoal("version").stdout == f"shoal {__version__}\n"
+    assert f'"{__version__}"' in shoal("version", "--format", "json").stdout
+
+
+def test_usage_errors_are_wrong_input(shoal: Shoal) -> None:
+    assert shoal("fly").exit_code == 2
+    assert shoal("run", "--fast").exit_code == 2
+    assert shoal("compare").exit_code == 2

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shoal
+
+
+@pytest.fixture
+def runs(shoal: Shoal, tmp_path: Path) -> Path:
+    shoal("run", "fedavg", "local", "seed=0,1", "rounds=2", "engine=serial", "out=runs/s")
+    shoal("run", "fedavg", "rounds=2", "seed=2", "engine=serial", "out=runs/one")
+    return tmp_path / "runs"
+
+
+def test_seeds_are_one_line_with_a_spread(shoal: Shoal, runs: Path) -> None:
+    text = shoal("compare", "runs").stdout
+    fedavg = next(line for line in text.splitlines() if line.startswith("fedavg")).split()
+    assert fedavg[1] == "3"
+    mean, std = map(float, fedavg[2].split("±"))
+    found = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"]
+    figure = found[0]["figures"]["best_accuracy"]
+    assert (mean, std) == (round(100 * figure["mean"], 1), round(100 * figure["std"], 1))
+    assert figure["n"] == 3
+
+
+def test_columns_without_a_value_are_left_out_and_the_others_explained(shoal: Shoal, runs: Path) -> None:
+    text = shoal("compare", "runs").stdout
+    assert "at val %" not in text
+    assert "rounds to" not in text
+    assert "median" not in text
+    for head in ("runs", "best %", "F1 %", "worst %", "models", "MB", "time s"):
+        assert any(line.startswith(f"{head} ") for line in text.splitlines())
+    assert max(map(len, text.splitlines())) <= 80
+    assert "median %" in shoal("compare", "runs", "--all").stdout
+
+
+def test_target(shoal: Shoal, runs: Path) -> None:
+    assert "rounds to  first round that reaches the target (1.0 %)" in shoal("compare", "runs", "--target", "0.01").stdout
+    found = json.loads(shoal("compare", "runs", "--target", "0.01", "--format", "json").stdout)
+    assert found["target"] == 0.01
+    assert found["comparison"][0]["reached"] == 3
+
+
+def test_what_is_not_complete_is_marked(shoal: Shoal, runs: Path) -> None:
+    assert "*" not in shoal("compare", "runs").stdout
+    (runs / "one/summary.json").unlink()
+    text = shoal("compare", "runs").stdout
+    assert "fedavg *" in text
+    assert "not complete: go on with shoal resume" in text
+
+
+def test_a_narrow_terminal_gets_the_table_in_pieces(
+    shoal: Shoal, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = shoal("compare", "runs").stdout.splitlines()
+    assert sum(line.startswith("setting") for line in lines) > 1
+    assert all(len(line) <= 40 for line in lines if line.startswith(("setting", "fedavg", "local")))

@@ -1,0 +1,88 @@
+"""Ctrl-C and a request to end, for real: a resumable run, no process left, and in the end the same bits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import load_file
+
+LIMIT = 60.0  # seconds after which a wait is given up
+WORDS = ["fedavg", "partition=dirichlet:1:clients=30", "model=mlp", "workers=2", "checkpoint_every=2"]
+
+
+def shoal(*words: str, cwd: Path) -> subprocess.Popen[str]:
+    """The command in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "shoal.cli", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_lines(path: Path, count: int, process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end and process.poll() is None:
+        if path.exists() and path.read_text().count("\n") >= count:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{path} did not get {count} lines: {process.communicate()}")
+
+
+def members(group: int) -> list[int]:
+    """The living processes of a group."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize(
+    ("number", "to_group"), [(signal.SIGINT, True), (signal.SIGTERM, False)], ids=["ctrl-c", "terminate"]
+)
+def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, number: signal.Signals, to_group: bool) -> None:
+    process = shoal("run", *WORDS, "rounds=2000", "out=cut", cwd=tmp_path)
+    wait_for_lines(tmp_path / "cut/records.jsonl", 4, process)
+    (os.killpg if to_group else os.kill)(process.pid, number)
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, err
+    assert out == ""
+    last = err.splitlines()[-1]
+    assert last.startswith("interrupted after round ")
+    assert last.endswith("; go on with: shoal resume cut")
+    assert "Traceback" not in err
+    assert members(process.pid) == []
+    played = int(last.split()[3].rstrip(";"))
+    rounds = f"rounds={played + 3}"
+    go_on = shoal("resume", "cut", rounds, "--quiet", cwd=tmp_path)
+    assert go_on.communicate(timeout=LIMIT) == ("cut\n", "")
+    whole = shoal("run", *WORDS, rounds, "engine=serial", "out=whole", "--quiet", cwd=tmp_path)
+    assert whole.communicate(timeout=LIMIT) == ("whole\n", "")
+    first, second = (load_file(tmp_path / x / "models/group_0.safetensors") for x in ("cut", "whole"))
+    assert all((first[k] == second[k]).all() for k in first)
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_names_the_sweep(tmp_path: Path) -> None:
+    process = shoal("run", "seed=0,1", "rounds=2000", "engine=serial", "out=s", cwd=tmp_path)
+    wait_for_lines(tmp_path / "s/fedavg-seed=0/records.jsonl", 2, process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130
+    assert err.splitlines()[-1].endswith("of fedavg-seed=0; go on with: shoal resume s")

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import io
+import logging
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from rich.console import Console
+
+from shoal.cli.guard import Interrupted
+from shoal.cli.progress import Watch, watching
+from shoal.experiment.loop import Moment, Plan
+
+
+class Clock:
+    """A clock that moves when it is told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def plan(rounds: int) -> Plan:
+    return Plan(*cast(Any, (None, None, None)), rounds, 0)
+
+
+def console(terminal: bool = False) -> tuple[Console, io.StringIO]:
+    text = io.StringIO()
+    return Console(file=text, force_terminal=terminal, width=80, highlight=False, markup=False), text
+
+
+def moment(t: int, *events: dict[str, Any], **row: Any) -> Moment:
+    return Moment(t, None, {}, {"round": t, "groups": 1, "accuracy": 0.5, "loss": 1.5, **row}, events)
+
+
+def test_a_pipe_gets_a_line_per_tenth_and_the_time_left() -> None:
+    screen, text = console()
+    clock = Clock()
+    watch = Watch(screen, timer=clock)
+    watch.start(plan(100), "fedavg", 0)
+    for t in range(101):
+        clock.now = 0.1 * t
+        watch.moment(moment(t))
+    watch.stop()
+    lines = text.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[0] == "fedavg  round 10/100  accuracy 50.0 %  groups 1  loss 1.50  0:09 left"
+    assert lines[-1] == "fedavg  round 100/100  accuracy 50.0 %  groups 1  loss 1.50  0:00 left"
+
+
+def test_slow_rounds_are_told_too() -> None:
+    screen, text = console()
+    clock = Clock()
+    watch = Watch(screen, timer=clock)
+    watch.start(plan(1000), "fedavg", 0)
+    for t in range(1, 5):
+        clock.now += 6
+        watch.moment(moment(t))
+    assert [line.split()[2] for line in text.getvalue().splitlines()] == ["2/1000", "4/1000"]
+
+
+def test_a_terminal_gets_a_bar() -> None:
+    screen, text = console(terminal=True)
+    watch = Watch(screen)
+    watch.announce("fedavg-with-a-very-long-name-that-goes-on-and-on-seed=1", 3, 12)
+    watch.start(plan(4), "fedavg", 2)
+    for t in (3, 4):
+        watch.moment(moment(t))
+    watch.stop()
+    assert "3/12 fedavg-with" in text.getvalue()
+    assert "round 4/4" in text.getvalue()
+    assert "50.0 %" in text.getvalue()
+
+
+def test_troubles_are_told_once_per_round_and_counted() -> None:
+    screen, text = console()
+    watch = Watch(screen, quiet=True)
+    watch.start(plan(50), "fedavg", 0)
+    gone = [{"kind": "left out", "client": str(i), "reason": "late: 3 s"} for i in range(2)]
+    for t in range(1, 21):
+        watch.moment(moment(t, *gone))
+    watch.moment(moment(21, {"kind": "round skipped", "reason": "0 of 3 answered 'train'"}))
+    watch.stop()
+    lines = text.getvalue().splitlines()
+    assert lines[0] == "warning: round 1: client '0' left out: late: 3 s (and 1 more)"
+    assert len(lines) == 10 + 2
+    assert lines[-2] == "warning: round 21 changed nothing: 0 of 3 answered 'train'"
+    assert lines[-1].startswith("warning: fedavg: clients were left out 40 times in 20 rounds")
+
+
+def test_the_librarys_warnings_are_shown_while_watching() -> None:
+    screen, text = console()
+    with watching(screen, Path("x"), quiet=True):
+        logging.getLogger("shoal").warning("checkpoint 3 is damaged")
+    logging.getLogger("shoal").info("not this")
+    assert text.getvalue() == "warning: checkpoint 3 is damaged\n"
+
+
+def test_an_interruption_says_how_to_go_on(tmp_path: Path) -> None:
+    def interrupt(round: int | None) -> str:
+        with pytest.raises(Interrupted) as caught, watching(console()[0], tmp_path, quiet=True) as watch:
+            if round is not None:
+                watch.start(plan(9), "fedavg", round)
+            raise KeyboardInterrupt
+        return str(caught.value)
+
+    assert interrupt(None) == "interrupted before the run began; nothing was written"
+    (tmp_path / "config.toml").write_text("")
+    assert interrupt(4) == f"interrupted after round 4; go on with: shoal resume {tmp_path}"
