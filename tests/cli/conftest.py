@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from shoal.cli.app import app
+
+
+class Result(Protocol):
+    """What a command left."""
+
+    @property
+    def exit_code(self) -> int: ...
+    @property
+    def stdout(self) -> str: ...
+    @property
+    def stderr(self) -> str: ...
+    @property
+    def exception(self) -> BaseException | None: ...
+
 
 Shoal = Callable[..., Result]
 

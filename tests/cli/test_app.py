@@ -3,8 +3,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from shoal.version import __version__
 from tests.cli.conftest import Shoal
+
+from shoal.version import __version__
 
 
 def test_help_loads_nothing_heavy() -> None:

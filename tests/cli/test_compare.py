@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from tests.cli.conftest import Shoal
 
 
@@ -38,7 +37,9 @@ def test_columns_without_a_value_are_left_out_and_the_others_explained(shoal: Sh
 
 
 def test_target(shoal: Shoal, runs: Path) -> None:
-    assert "rounds to  first round that reaches the target (1.0 %)" in shoal("compare", "runs", "--target", "0.01").stdout
+    assert (
+        "rounds to  first round that reaches the target (1.0 %)" in shoal("compare", "runs", "--target", "0.01").stdout
+    )
     found = json.loads(shoal("compare", "runs", "--target", "0.01", "--format", "json").stdout)
     assert found["target"] == 0.01
     assert found["comparison"][0]["reached"] == 3
@@ -52,9 +53,7 @@ def test_what_is_not_complete_is_marked(shoal: Shoal, runs: Path) -> None:
     assert "not complete: go on with shoal resume" in text
 
 
-def test_a_narrow_terminal_gets_the_table_in_pieces(
-    shoal: Shoal, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_terminal_gets_the_table_in_pieces(shoal: Shoal, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     lines = shoal("compare", "runs").stdout.splitlines()
     assert sum(line.startswith("setting") for line in lines) > 1

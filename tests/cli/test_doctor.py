@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Shoal
 
 from shoal.cli import checks
 from shoal.cli.checks import Finding
-from tests.cli.conftest import Shoal
 
 
 def test_a_machine_that_works(shoal: Shoal) -> None:

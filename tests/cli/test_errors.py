@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from tests.cli.conftest import Shoal
+from tests.cli.conftest import Result, Shoal
 
 BAD_WORDS = {
     "algorithm": ("run fedagv", "unknown algorithm 'fedagv'; did you mean 'fedavg'?"),
@@ -40,13 +39,12 @@ BAD_WORDS = {
 }
 
 
-def assert_one_sentence(result: object, code: int, words: str) -> None:
-    assert result.exit_code == code, result.stderr  # type: ignore[attr-defined]
-    err, out = result.stderr, result.stdout  # type: ignore[attr-defined]
-    assert len(err.splitlines()) == 1, err
-    assert words in err
-    assert "Traceback" not in err
-    assert out == ""
+def assert_one_sentence(result: Result, code: int, words: str) -> None:
+    assert result.exit_code == code, result.stderr
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
 
 
 @pytest.mark.parametrize("case", BAD_WORDS)

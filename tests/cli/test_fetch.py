@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.conftest import Shoal
 
 from shoal.errors import DataMissing
-from tests.cli.conftest import Shoal
 
 
 def test_what_is_there_is_not_fetched(shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

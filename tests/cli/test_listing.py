@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.cli.conftest import Shoal
 
 from shoal.algorithms import ALGORITHMS
 from shoal.data.partition import PARTITIONS
 from shoal.experiment.config import Settings
 from shoal.models.registry import NAMES
-from tests.cli.conftest import Shoal
 
 KNOWN = {
     "algorithms": set(ALGORITHMS),

@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from shoal.cli.picture import distribution, histogram, rows_of
-
 from tests.cli.conftest import Shoal
 
-GROUPED = "partition=cluster-classes:groups=2:clients=6:per_group=3:per_client=3"
+from shoal.cli.picture import distribution, histogram, rows_of
+
+GROUPED = "partition=cluster-dirichlet:groups=2:clients=6:alpha=1"
 
 
 def test_statistics_and_pictures(shoal: Shoal) -> None:

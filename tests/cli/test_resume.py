@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from safetensors.numpy import load_file
-
 from tests.cli.conftest import Shoal
 
 QUICK = ("rounds=3", "engine=serial", "checkpoint_every=1")

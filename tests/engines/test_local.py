@@ -120,7 +120,7 @@ def test_one_pool_serves_one_model_and_federation_after_another(pool: Workers, t
 def test_large_arrays_are_shared_not_copied() -> None:
     publisher = Publisher()
     big, small = np.arange(1 << 18, dtype=np.float64), np.arange(5)
-    data = publisher.dump({"big": big, "again": big, "small": small})
+    data = publisher.dump("one", {"big": big, "again": big, "small": small})
     assert len(data) < 2000
     assert len(publisher.blocks) == 1
     blocks = {n: Block(os.dup(b.fd), b.size) for n, b in publisher.blocks.items()}
@@ -128,9 +128,11 @@ def test_large_arrays_are_shared_not_copied() -> None:
     assert np.array_equal(seen["big"], big)
     assert np.array_equal(seen["small"], small)
     assert not seen["big"].flags.writeable
-    publisher.dump({"big": big})
+    publisher.dump("two", {"big": big})
     assert len(publisher.blocks) == 1  # known already
-    publisher.dump({"other": small})
+    publisher.dump("one", {"other": small})
+    assert len(publisher.blocks) == 1  # the other topic still needs it
+    publisher.dump("two", None)
     assert not publisher.blocks  # nobody needs it any more
     publisher.close()
 

@@ -19,9 +19,9 @@ from shoal.version import __version__
 
 EPILOGUE = """
 \b
-Start:       shoal run                        fedavg on a small data set, seconds
-             shoal run fedavg local           side by side
-             shoal list                       what there is to choose from
+Start:       shoal run                 fedavg on a small data set
+             shoal run fedavg local    two algorithms side by side
+             shoal list                what there is to choose from
 Exit codes:  0 fine, 1 the run failed, 2 wrong input, 3 data missing,
              4 run folder problem, 130 interrupted
 Environment: SHOAL_DATA=DIR  a folder with <name>.npz data sets

@@ -18,6 +18,7 @@ from shoal.cli.screen import clock, percent, say
 from shoal.experiment.callbacks import Observer
 from shoal.experiment.loop import Moment, Plan
 
+BREATH = 0.9  # seconds at least between two lines in a pipe; the last round is always told
 PAUSE = 10.0  # seconds after which a pipe gets a line, though no tenth of the rounds has gone by
 SHOWN = 10  # rounds with clients left out that are told one by one
 
@@ -76,9 +77,10 @@ class Watch(Observer):
         say(self.console, f"warning: {text}", style="yellow")
 
     def _due(self, round: int, rounds: int, now: float) -> bool:
-        """At each tenth of the rounds, at the last, and when nothing was said for a while."""
-        tenth = round * 10 // rounds > (round - 1) * 10 // rounds if rounds and round else False
-        return tenth or now - self._told >= PAUSE
+        """At the last round, at each tenth of the rounds unless that is too often, and after a silence."""
+        tenth = round > 0 and round * 10 // rounds > (round - 1) * 10 // rounds
+        silence = now - self._told
+        return round == rounds or (tenth and silence >= BREATH) or silence >= PAUSE
 
     def _troubles(self, moment: Moment) -> None:
         """Skipped rounds, and the first of the clients left out in a round."""

@@ -82,14 +82,14 @@ class Workers:
         return len(self._members)
 
     def open(self, layout: Layout, device: str) -> None:
-        self._open = (self._publisher.dump(layout), device)
+        self._open = (self._publisher.dump("layout", layout), device)
         self._federation = None
         self._arena_size = max(1 << 20, 2 * layout.bytes)
         for m in self._members:
             self._tell_open(m)
 
     def use(self, federation: Source) -> None:
-        self._federation = self._publisher.dump(federation)
+        self._federation = self._publisher.dump("federation", federation)
         for m in self._members:
             self._sync(m)
             m.connection.send(("use", self._federation))

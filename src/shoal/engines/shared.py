@@ -58,6 +58,7 @@ class Publisher:
     def __init__(self) -> None:
         self.blocks: dict[int, Block] = {}
         self._known: dict[int, tuple[Array, int]] = {}  # id of an array -> (the array, its block)
+        self._used: dict[str, set[int]] = {}  # topic -> ids of the arrays it needs
         self._next = 0
 
     def add(self, size: int) -> int:
@@ -69,9 +70,9 @@ class Publisher:
     def drop(self, number: int) -> None:
         self.blocks.pop(number).close()
 
-    def dump(self, thing: object) -> bytes:
-        """The thing as bytes. Blocks of arrays that no longer belong to it are dropped."""
-        used: dict[int, tuple[Array, int]] = {}
+    def dump(self, topic: str, thing: object) -> bytes:
+        """The thing as bytes, in place of what the topic was before. Blocks that no topic needs are dropped."""
+        used: set[int] = set()
 
         def share(obj: object) -> tuple[int, tuple[int, ...], str] | None:
             if type(obj) is not np.ndarray or obj.nbytes < LARGE or obj.dtype.hasobject:
@@ -80,23 +81,23 @@ class Publisher:
                 number = self.add(obj.nbytes)
                 self.blocks[number].array(obj.shape, obj.dtype)[...] = obj
                 self._known[id(obj)] = (obj, number)
-            used[id(obj)] = self._known[id(obj)]
-            return used[id(obj)][1], obj.shape, obj.dtype.str
+            used.add(id(obj))
+            return self._known[id(obj)][1], obj.shape, obj.dtype.str
 
         stream = io.BytesIO()
         pickler = cloudpickle.CloudPickler(stream, protocol=5)
         pickler.persistent_id = share
         pickler.dump(thing)
-        for name, (_, number) in self._known.items():
-            if name not in used:
-                self.drop(number)
-        self._known = used
+        self._used[topic] = used
+        needed = set().union(*self._used.values())
+        for name in [name for name in self._known if name not in needed]:
+            self.drop(self._known.pop(name)[1])
         return stream.getvalue()
 
     def close(self) -> None:
         for number in list(self.blocks):
             self.drop(number)
-        self._known = {}
+        self._known, self._used = {}, {}
 
 
 def load(data: bytes, blocks: Mapping[int, Block]) -> Any:
