@@ -92,6 +92,9 @@ class Misbehaving:
         spoilt = [spoil(u, self.faults) for u in units]
         return self.backend.run(spoilt, models_KP)
 
+    def know(self, library_VP: Array) -> None:
+        self.backend.know(library_VP)
+
     def close(self) -> None:
         self.backend.close()
 

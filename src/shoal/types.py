@@ -52,6 +52,18 @@ class Roster:
         return client in self._place or client == EVERYBODY
 
 
+@dataclass(frozen=True)
+class Ref:
+    """Vectors that a client keeps and the engine holds once for all clients: rows of its library.
+
+    `sent` marks rows of the models of the call itself, which the engine files under their final numbers.
+    """
+
+    rows: tuple[int, ...]
+    flat: bool  # one vector, not a stack of them
+    sent: bool = False
+
+
 EVERYBODY = "*"  # a simulated engine knows one more client: the union of all training data
 
 
@@ -65,13 +77,14 @@ class ClientData(Protocol):
 class Field:
     """What one entry of an answer must look like: its kind, its shape in letters (P, K, C) and its bounds.
 
-    `count` is the weight of a client: a whole number from 1 to 10^9, at most ten times the announced size.
+    `count` is the weight of a client: a whole number from 1 to 10^9, at most ten times the announced size. A field
+    called `choice` is the number of a model or group, and becomes `which_N` of the answers.
     """
 
     kind: Literal["float", "int", "count"]
     shape: tuple[str, ...] = ()
     low: float | None = None
-    high: float | None = None
+    high: float | Literal["K"] | None = None  # K: a number of one of the models sent
 
 
 @runtime_checkable

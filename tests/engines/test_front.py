@@ -19,7 +19,7 @@ from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.tasks import Describe, Evaluate, Losses, Train
-from shoal.types import Answers, Array, ClientData, Field, Memory
+from shoal.types import Answers, Array, ClientData, Field, Memory, Ref
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,39 @@ def test_memory_is_kept_only_when_the_round_counts(engine: Front) -> None:
     engine.commit()
     assert ask() == [2, 2]
     assert engine.memories == {"c00": {"visits": 1}, "c01": {"visits": 1}}
+
+
+@dataclass(frozen=True)
+class KeepRows:
+    """Keeps vectors it was sent; asked without models it tells their sums from memory."""
+
+    name: ClassVar[str] = "keep rows"
+    models: ClassVar[Literal["all"]] = "all"
+    fields: ClassVar[Mapping[str, Field]] = {"sums": Field("float")}
+
+    def __call__(self, net: Net, models: Any, data: ClientData, memory: Memory, key: Key) -> tuple[Any, Memory]:
+        if models is not None:
+            memory = {"first": models[0], "rest": models[1:], "seen": 1}
+        return {"sums": float(memory["first"].sum() + memory["rest"].sum())}, {**memory, "seen": memory["seen"] + 1}
+
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        return 0, 0
+
+
+def test_a_vector_that_many_clients_keep_is_stored_once(engine: Front, layout: Layout, toy: Federation) -> None:
+    w_KP = models(layout, 3)
+    engine.map(KeepRows(), toy.ids, w_KP, None, Key(0))
+    engine.map(KeepRows(), toy.ids[:2], w_KP[::-1].copy(), None, Key(0))
+    engine.commit()
+    assert len(engine.library.rows_VP) == 3
+    assert engine.memories["c05"] == {"first": Ref((0,), True), "rest": Ref((1, 2), False), "seen": 2}
+    assert engine.memories["c00"]["rest"] == Ref((1, 0), False)
+    engine.take()
+    got = engine.map(KeepRows(), toy.ids, None, None, Key(0))
+    np.testing.assert_allclose(got["sums"], w_KP.sum(), rtol=1e-4)
+    assert engine.take().counts["keep rows"].down == 0  # nothing had to be sent
+    engine.commit()
+    assert engine.memories["c05"]["rest"] == Ref((1, 2), False)  # still pointed at, not copied
 
 
 def test_who_misbehaves_is_left_out_with_the_reason(backend: Backend, layout: Layout, toy: Federation) -> None:

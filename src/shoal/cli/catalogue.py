@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from importlib import import_module
@@ -23,7 +24,11 @@ def algorithms() -> list[Entry]:
             "name": name,
             "about": first_line(cls),
             "keys": [
-                {"name": key, "default": field.default, "about": field.metadata.get("help", "")}
+                {
+                    "name": key,
+                    "default": None if field.default is dataclasses.MISSING else field.default,
+                    "about": field.metadata.get("help", ""),
+                }
                 for key, field in own_keys(name).items()
             ],
         }

@@ -49,7 +49,7 @@ def say(console: Console, text: str = "", style: str | None = None) -> None:
 def emit(document: Any) -> None:
     """The one JSON document of a command."""
     try:
-        print(json.dumps(document, indent=1), flush=True)
+        print(json.dumps(document, indent=1, default=str), flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.data.federation import Federation, Source
 from shoal.engines.bulk import in_bulk
+from shoal.engines.memory import Library
 from shoal.engines.unit import Backend, Chain, OneClient, Outcome, Unit
 from shoal.engines.validate import check
 from shoal.errors import BadInput, TooFewAnswers
@@ -28,6 +29,7 @@ class Count:
     bytes_up: int = 0
     forward: int = 0
     backward: int = 0
+    uncounted: int = 0  # of the vectors down, those that the papers do not count
 
     def add(self, other: Count) -> None:
         for name, value in vars(other).items():
@@ -58,6 +60,8 @@ class Front:
             raise BadInput("min_answers must be at least 0 and timeout, if given, above 0")
         self.layout = layout
         self.memories: dict[str, Memory] = {}
+        self.library = Library(np.zeros((0, layout.size), layout.dtype))
+        self._told = 0  # vectors of the library that the back end knows
         self._backend, self._least, self._timeout = backend, min_answers, timeout
         self._pending: dict[str, Memory] = {}
         self._ledger = Ledger()
@@ -85,6 +89,7 @@ class Front:
         """`map` without a minimum: what the run itself uses for evaluation."""
         assert self._federation is not None
         sent = np.full(len(cohort), -1) if which_N is None else np.asarray(which_N)
+        models_KP = None if models_KP is None else np.ascontiguousarray(models_KP)
         known, failed = self._present(cohort, sent)
         if hasattr(task, "tally") and isinstance(self._federation, Federation) and models_KP is not None:
             stacked = in_bulk(task, self._federation, self._backend, models_KP, known, self.layout.classes)
@@ -101,13 +106,14 @@ class Front:
                 bad += out.failed or (Failure(client, str(reason)),)
             else:
                 good.append((client, k, out.answer))
-                self._pending.update(out.memories)
+                self._keep(out, models_KP)
         self._count(task, len(known), len(known) - len(bad) + len(failed), models_KP, [c for c, _ in known])
         self._log(task, bad)
         return self._stack(task, good, bad, models_KP)
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers:
         """In each group clients work one after the other; one row per group, named by its number."""
+        models_KP = np.ascontiguousarray(models_KP)
         dims = self._dims(models_KP)
         units: list[Unit] = []
         absent: list[Failure] = []
@@ -123,7 +129,7 @@ class Front:
             bad += out.failed
             if out.answer is not None:
                 good.append((str(number), int(which_M[number]), out.answer))
-                self._pending.update(out.memories)
+                self._keep(out, models_KP)
             elif isinstance(unit, Chain) and not unit.clients:
                 self._ledger.events.append({"kind": "empty group", "task": task.name, "group": number})
         hops = [c for unit in units if isinstance(unit, Chain) for c in unit.clients]
@@ -140,6 +146,11 @@ class Front:
     def rollback(self) -> None:
         """The round did not happen: what clients kept in it is forgotten."""
         self._pending = {}
+
+    def restore(self, memories: Mapping[str, Memory], library_VP: Array) -> None:
+        """Clients remember what they did when this was saved."""
+        self.memories, self._pending = dict(memories), {}
+        self.library, self._told = Library(library_VP), 0
 
     def take(self) -> Ledger:
         """The ledger since the last call."""
@@ -161,7 +172,14 @@ class Front:
         gone = tuple(Failure(c, "not in the federation this round") for c, _ in pairs if c not in self.clients)
         return (sorted(known) if ordered else known), gone
 
+    def _keep(self, out: Outcome, models_KP: Array | None) -> None:
+        for client, memory in out.memories.items():
+            self._pending[client] = self.library.file(memory, models_KP)
+
     def _run(self, units: Sequence[Unit], models_KP: Array | None) -> list[Outcome]:
+        if len(self.library.rows_VP) != self._told:
+            self._told = len(self.library.rows_VP)
+            self._backend.know(self.library.rows_VP)
         outcomes: dict[int, Outcome] = dict(self._backend.run(units, models_KP))
         return [outcomes[i] for i in range(len(units))]
 
@@ -183,17 +201,20 @@ class Front:
                 rows[i] = answer[name]
             fields[name] = rows
         cohort = tuple(c for c, _, _ in good)
-        return Answers(cohort, np.array([k for _, k, _ in good], int), fields, tuple(bad), models_KP)
+        which_N = fields["choice"] if "choice" in fields else np.array([k for _, k, _ in good], int)
+        return Answers(cohort, which_N, fields, tuple(bad), models_KP)
 
     def _count(self, task: Task, asked: int, came: int, models_KP: Array | None, workers: Sequence[str] = ()) -> None:
         """Vectors sent to those asked and back from those who answered; bytes of the other fields beside them."""
         dims = self._dims(models_KP)
-        sent = {"one": 1, "all": dims["K"], "none": 0}[task.models]
+        sent = {"one": 1, "all": dims["K"], "none": 0}[task.models] if models_KP is not None else 0
+        extra = min(getattr(task, "uncounted", 0), sent)
         back = sum(f.shape == ("P",) for f in task.fields.values())
         small = sum(8 * int(np.prod([dims[s] for s in f.shape])) for f in task.fields.values() if f.shape != ("P",))
         count = Count(
             asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small)
         )
+        count.uncounted = asked * extra
         for client in workers:
             forward, backward = task.work(self.clients.size(client), dims["K"])
             count.forward, count.backward = count.forward + forward, count.backward + backward

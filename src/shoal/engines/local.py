@@ -72,6 +72,7 @@ class Workers:
         self._publisher = Publisher()
         self._open: tuple[bytes, str] | None = None
         self._federation: bytes | None = None
+        self._library: bytes | None = None
         self._arena_size = 0
         self._models: tuple[int | None, tuple[int, ...], str] = (None, (), "")
         self._models_block: tuple[int, int] | None = None  # number and size
@@ -83,7 +84,7 @@ class Workers:
 
     def open(self, layout: Layout, device: str) -> None:
         self._open = (self._publisher.dump("layout", layout), device)
-        self._federation = None
+        self._federation = self._library = None
         self._arena_size = max(1 << 20, 2 * layout.bytes)
         for m in self._members:
             self._tell_open(m)
@@ -93,6 +94,12 @@ class Workers:
         for m in self._members:
             self._sync(m)
             m.connection.send(("use", self._federation))
+
+    def know(self, library_VP: Array) -> None:
+        self._library = self._publisher.dump("library", library_VP)
+        for m in self._members:
+            self._sync(m)
+            m.connection.send(("know", self._library))
 
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
         for place, m in enumerate(self._members):
@@ -167,6 +174,8 @@ class Workers:
         self._tell_open(m)
         if self._federation is not None:
             m.connection.send(("use", self._federation))
+        if self._library is not None:
+            m.connection.send(("know", self._library))
         m.connection.send(("models", *self._models))
 
     def _tell_open(self, m: Member) -> None:

@@ -42,7 +42,12 @@ class Serial:
 
     def use(self, federation: Source) -> None:
         assert self._net is not None
-        self._site = Site(self._net, federation, self._clock)
+        library = self._site.library_VP if self._site is not None else None
+        self._site = Site(self._net, federation, self._clock, library)
+
+    def know(self, library_VP: Array) -> None:
+        assert self._site is not None
+        self._site.library_VP = library_VP
 
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
         assert self._site is not None

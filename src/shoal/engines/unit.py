@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from shoal.data.federation import Federation, Source, View
+from shoal.engines.memory import recall, refer
 from shoal.engines.validate import Dims, check, not_an_answer
 from shoal.layout import Layout
 from shoal.net import Net
@@ -25,6 +26,7 @@ class Site:
     net: Net
     federation: Source
     clock: Clock = time.monotonic
+    library_VP: Array | None = None  # vectors that clients keep
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Backend(Protocol):
 
     def use(self, federation: Source) -> None: ...
 
+    def know(self, library_VP: Array) -> None: ...
+
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]: ...
 
     def close(self) -> None: ...
@@ -79,7 +83,7 @@ class OneClient:
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         models = None if models_KP is None else models_KP if self.which < 0 else models_KP[self.which]
-        return attempt(self.task, site, self.client, models, self.memory, self.key, self.timeout)
+        return attempt(self.task, site, self.client, models, self.memory, self.key, self.timeout, models_KP)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class Chain:
         failed: list[Failure] = []
         for client in self.clients:
             memory = self.memories.get(client, {})
-            out = attempt(self.task, site, client, now_P, memory, self.key.of(client), self.timeout)
+            out = attempt(self.task, site, client, now_P, memory, self.key.of(client), self.timeout, models_KP)
             if out.answer is None:
                 failed += out.failed
                 continue
@@ -149,12 +153,20 @@ class Slice:
 
 
 def attempt(
-    task: Task, site: Site, client: str, models: Array | None, memory: Memory, key: Key, timeout: float | None
+    task: Task,
+    site: Site,
+    client: str,
+    models: Array | None,
+    memory: Memory,
+    key: Key,
+    timeout: float | None,
+    sent_KP: Array | None,
 ) -> Outcome:
     """One task on one client: what it raises and what comes too late become a reason."""
     began = site.clock()
     try:
-        answer, keep = task(site.net, models, site.federation.client(client), memory, key)
+        known = recall(memory, site.library_VP)
+        answer, keep = task(site.net, models, site.federation.client(client), known, key)
     except Exception as e:
         return Outcome(None, {}, (Failure(client, explain(e)),))
     if not isinstance(answer, Mapping):
@@ -162,7 +174,7 @@ def attempt(
     took = site.clock() - began
     if timeout is not None and took > timeout:
         return Outcome(None, {}, (Failure(client, f"late: {took:.1f} s, the limit is {timeout:g} s"),))
-    return Outcome(answer, {client: keep} if keep is not memory else {})
+    return Outcome(answer, {client: refer(keep, sent_KP, site.library_VP)} if keep is not known else {})
 
 
 def explain(e: BaseException) -> str:

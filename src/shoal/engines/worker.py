@@ -44,11 +44,16 @@ class Worker:
         self.blocks.pop(number).close()
 
     def do_open(self, data: bytes, device: str) -> None:
-        self.net = Net(load(data, self.blocks), device)
+        self.net, self.site = Net(load(data, self.blocks), device), None
 
     def do_use(self, data: bytes) -> None:
         assert self.net is not None
-        self.site = Site(self.net, load(data, self.blocks))
+        library = self.site.library_VP if self.site is not None else None
+        self.site = Site(self.net, load(data, self.blocks), library_VP=library)
+
+    def do_know(self, data: bytes) -> None:
+        assert self.site is not None
+        self.site.library_VP = load(data, self.blocks)
 
     def do_models(self, number: int | None, shape: tuple[int, ...], dtype: str) -> None:
         self.models_KP = None if number is None else self.blocks[number].array(shape, np.dtype(dtype))

@@ -13,7 +13,12 @@ KEPT = 2
 
 def save(folder: Path, moment: Moment) -> None:
     """Write the moment, then remove all but the last checkpoints."""
-    value = {"round": moment.round, "state": moment.state, "memories": dict(moment.memories)}
+    value = {
+        "round": moment.round,
+        "state": moment.state,
+        "memories": dict(moment.memories),
+        "library": moment.library_VP,
+    }
     codec.write(folder / f"round_{moment.round:08d}.safetensors", value)
     for old in saved(folder)[:-KEPT]:
         old.unlink()
@@ -30,7 +35,7 @@ def newest(folder: Path, algorithm: Algorithm) -> tuple[Moment | None, list[str]
     for path in reversed(saved(folder)):
         try:
             value = codec.read(path, codec.records_of(algorithm.state))
-            return Moment(value["round"], value["state"], value["memories"]), complaints
+            return Moment(value["round"], value["state"], value["memories"], value["library"]), complaints
         except codec.Damaged as e:
             complaints.append(f"checkpoint {path.name} is damaged ({e}); using the one before it")
     return None, complaints

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from shoal.table import Table
-from shoal.types import Array
+from shoal.types import Array, Ref
 
 
 class Damaged(Exception):
@@ -69,7 +69,7 @@ def records_of(state: type) -> dict[str, type]:
     """The dataclasses a state may be made of: those of its module, and tables."""
     module = vars(sys.modules[state.__module__])
     found = {c.__name__: c for c in module.values() if isinstance(c, type) and dataclasses.is_dataclass(c)}
-    return {**found, "Table": Table, state.__name__: state}
+    return {**found, "Table": Table, "Ref": Ref, state.__name__: state}
 
 
 def write(path: Path, value: Any) -> None:

@@ -13,7 +13,7 @@ from shoal.errors import ShoalError, TooFewAnswers
 from shoal.experiment.row import Row, evaluation_part, group_part, ledger_part, sample_of, training_part
 from shoal.layout import Layout
 from shoal.seeds import Key
-from shoal.types import Algorithm, Memory, Record
+from shoal.types import Algorithm, Array, Memory, Record
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Moment:
     round: int
     state: Any
     memories: Mapping[str, Memory]
+    library_VP: Array
     row: Row = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
 
@@ -56,7 +57,7 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
         begin = moment(plan, engine, 0, state, record, {}, clock)
         yield begin
     else:
-        engine.memories = dict(begin.memories)
+        engine.restore(begin.memories, begin.library_VP)
     state = begin.state
     for t in range(begin.round + 1, plan.rounds + 1):
         clock = time.perf_counter()
@@ -84,4 +85,4 @@ def moment(plan: Plan, engine: Front, t: int, state: Any, record: Record, extra:
     row |= ledger_part(ledger, record) | extra
     row["time"] = {"round": time.perf_counter() - clock, **extra.get("time", {})}
     events = tuple({"round": t, **e} for e in (*ledger.events, *record.events))
-    return Moment(t, state, engine.memories, row, events)
+    return Moment(t, state, engine.memories, engine.library.rows_VP, row, events)

@@ -1,0 +1,48 @@
+"""How alike clients are: one function per measure, arrays in, arrays out."""
+
+from shoal.measures.clusterability import Clusterability, clusterability
+from shoal.measures.concentration import relative_contrast
+from shoal.measures.cosine import cosine, cosine_from_gram, cosine_to, dissimilarity
+from shoal.measures.edc import edc, edc_embedding
+from shoal.measures.gram import gram, norms
+from shoal.measures.l2 import pairwise_squared_l2, squared_l2
+from shoal.measures.madc import madc
+from shoal.measures.metric import Metric, pairwise
+from shoal.measures.nearest import client_cold_start
+from shoal.measures.objective import objective, wecfl_objective
+from shoal.measures.validity import Choice, Cluster, Criterion, choose_k, gap, silhouette, within
+from shoal.measures.wasserstein import Shift, ShiftMode, shift_distance, shifted, threshold
+
+__all__ = [
+    "cosine",
+    "cosine_from_gram",
+    "cosine_to",
+    "dissimilarity",
+    "madc",
+    "edc",
+    "edc_embedding",
+    "gram",
+    "norms",
+    "squared_l2",
+    "pairwise_squared_l2",
+    "Metric",
+    "pairwise",
+    "client_cold_start",
+    "Shift",
+    "ShiftMode",
+    "shift_distance",
+    "shifted",
+    "threshold",
+    "Clusterability",
+    "clusterability",
+    "Choice",
+    "Cluster",
+    "Criterion",
+    "choose_k",
+    "gap",
+    "silhouette",
+    "within",
+    "relative_contrast",
+    "objective",
+    "wecfl_objective",
+]

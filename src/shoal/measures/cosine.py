@@ -1,0 +1,63 @@
+"""Cosine similarity of client vectors, and the dissimilarity FedGroup makes of it (spec 3.1, 3.4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.measures.gram import BLOCK, gram, norms
+from shoal.types import Array
+
+
+def cosine(rows_NP: Array) -> Array:
+    """Similarity of every pair, `S_ij = <a_i, a_j> / (|a_i| |a_j|)`, in [-1, 1].
+
+    A zero vector has similarity 0 with everything, itself included.
+
+    >>> cosine(np.array([[1.0, 0.0], [2.0, 2.0], [0.0, 0.0]])).round(3).tolist()
+    [[1.0, 0.707, 0.0], [0.707, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    return cosine_from_gram(gram(rows_NP))
+
+
+def cosine_from_gram(gram_NN: Array) -> Array:
+    """The same from a Gram matrix: `S_ij = G_ij / sqrt(G_ii G_jj)`, exactly symmetric, ones on the diagonal.
+
+    >>> cosine_from_gram(np.array([[4.0, -2.0], [-2.0, 1.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    gram_NN = np.asarray(gram_NN, np.float64)
+    lengths_N = np.sqrt(gram_NN.diagonal())
+    live_N = lengths_N > 0
+    lengths_N = np.where(live_N, lengths_N, 1.0)
+    similarity_NN = (gram_NN + gram_NN.T) / 2 / lengths_N[:, None] / lengths_N
+    similarity_NN *= live_N[:, None] & live_N
+    np.fill_diagonal(similarity_NN, live_N)
+    return similarity_NN.clip(-1.0, 1.0)
+
+
+def cosine_to(rows_NP: Array, centres_KP: Array) -> Array:
+    """Similarity of every row with every centre, N x K; zero vectors as in `cosine`.
+
+    >>> cosine_to(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [0.0, -3.0], [0.0, 0.0]])).round(3).tolist()
+    [[1.0, -0.707, 0.0]]
+    """
+    rows_NP, centres_KP = np.asarray(rows_NP), np.asarray(centres_KP)
+    inner_NK = np.zeros((len(rows_NP), len(centres_KP)))
+    step = max(BLOCK // max(len(rows_NP) + len(centres_KP), 1), 64)
+    for start in range(0, rows_NP.shape[1], step):
+        block = slice(start, start + step)
+        inner_NK += rows_NP[:, block].astype(np.float64, copy=False) @ centres_KP[:, block].astype(np.float64).T
+    rows_N, centres_K = norms(rows_NP), norms(centres_KP)
+    live_NK = (rows_N[:, None] > 0) & (centres_K > 0)
+    inner_NK /= np.where(rows_N > 0, rows_N, 1.0)[:, None]
+    inner_NK /= np.where(centres_K > 0, centres_K, 1.0)
+    return (inner_NK * live_NK).clip(-1.0, 1.0)
+
+
+def dissimilarity(cos: Array) -> Array:
+    """Normalised cosine dissimilarity, `(1 - cos) / 2`, in [0, 1].
+
+    >>> dissimilarity(np.array([1.0, 0.0, -1.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return (1.0 - np.asarray(cos)) / 2

@@ -1,0 +1,85 @@
+"""EDC: Euclidean distance of decomposed cosine similarities (Duan et al. 2021; spec 3.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import svds
+
+from shoal.errors import BadInput
+from shoal.measures.gram import gram, norms
+from shoal.measures.l2 import pairwise_squared_l2
+from shoal.types import Array
+
+GRAM_UP_TO = 1000  # clients; beyond, a matrix-free decomposition is cheaper than the Gram matrix
+RESOLVED = 1e-7  # singular values below this share of the largest one are rounding noise of the Gram matrix
+
+
+def edc_embedding(rows_NP: Array, m: int, *, gram_up_to: int = GRAM_UP_TO) -> Array:
+    """Cosines of each row with the top m right singular vectors of the matrix: `E_ik = cos(a_i, v_k)`, N x m.
+
+    For few clients from the Gram matrix, whose eigenvectors are the left singular vectors:
+    `cos(a_i, v_k) = sigma_k U_ik / |a_i|`. Zero rows lie at 0. Where the matrix has fewer than m singular values (m
+    over its rank, so also over n) the columns left over are 0, as every row is orthogonal to such a direction. Of the
+    two signs of a singular vector the one is taken that makes its largest coordinate (the first, if there are several)
+    positive. If the m-th and the next singular value are equal the embedding is not unique.
+
+    >>> rows = np.array([[2.0, 0.0], [4.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> edc_embedding(rows, 3).round(6).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    rows_NP = np.asarray(rows_NP)
+    if m < 1:
+        raise BadInput(f"EDC needs at least one direction; m is {m}.")
+    n, p = rows_NP.shape
+    lengths_N = norms(rows_NP)
+    embedding_NM = np.zeros((n, m))
+    if not lengths_N.any():
+        return embedding_NM
+    if n <= gram_up_to or m >= min(n, p):
+        value, U = _top(gram(rows_NP), m)
+        projection = U * np.sqrt(value)
+    elif p <= gram_up_to:
+        value, V = _top(gram(rows_NP.T), m)
+        projection = rows_NP @ V
+    else:
+        V = _right_vectors(rows_NP, m)
+        projection = rows_NP @ V
+    embedding_NM[:, : projection.shape[1]] = projection / np.where(lengths_N > 0, lengths_N, 1.0)[:, None]
+    return (embedding_NM * _signs(projection, m)).clip(-1.0, 1.0)
+
+
+def edc(rows_NP: Array, m: int) -> Array:
+    """Distance of every pair in the embedding, `EDC_ij = (1/m) |E_i - E_j|`; with m the rank, `sqrt(2 - 2 S_ij) / m`.
+
+    >>> edc(np.array([[2.0, 0.0], [4.0, 0.0], [0.0, 1.0]]), 2).round(3).tolist()
+    [[0.0, 0.0, 0.707], [0.0, 0.0, 0.707], [0.707, 0.707, 0.0]]
+    """
+    return np.asarray(np.sqrt(pairwise_squared_l2(edc_embedding(rows_NP, m))) / m)
+
+
+def _top(gram_NN: Array, m: int) -> tuple[Array, Array]:
+    """The m largest eigenvalues that stand out of the noise, falling, and their eigenvectors."""
+    n = len(gram_NN)
+    value, vector = eigh(gram_NN, subset_by_index=(max(n - m, 0), n - 1))
+    value, vector = value[::-1], vector[:, ::-1]
+    keep = value > value[0] * RESOLVED**2
+    return value[keep], vector[:, keep]
+
+
+def _right_vectors(rows_NP: Array, m: int) -> Array:
+    """The top m right singular vectors by Lanczos iteration, from a fixed start."""
+    start = np.random.default_rng(0).normal(size=min(rows_NP.shape)).astype(rows_NP.dtype)
+    _, value, V = svds(rows_NP, k=m, v0=start)
+    order = np.argsort(-value)
+    order = order[value[order] > value[order[0]] * RESOLVED]
+    return np.asarray(V[order].T)
+
+
+def _signs(projection: Array, m: int) -> Array:
+    """One sign per column: the first of the (nearly) largest coordinates becomes positive."""
+    size = np.abs(projection)
+    first = (size >= size.max(0) * (1 - 1e-6)).argmax(0)
+    signs_M = np.ones(m)
+    signs_M[: projection.shape[1]] = np.where(projection[first, np.arange(projection.shape[1])] < 0, -1.0, 1.0)
+    return signs_M

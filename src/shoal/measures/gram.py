@@ -1,0 +1,37 @@
+"""The Gram matrix of client vectors: cosine, MADC and EDC of up to about a thousand clients all come out of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.types import Array
+
+BLOCK = 1 << 22  # numbers of a block that is held in float64: 32 MB
+
+
+def gram(rows_NP: Array) -> Array:
+    """All inner products, `G_ij = <a_i, a_j>`, in float64.
+
+    Works through blocks of columns, so that single-precision rows are never copied as a whole.
+
+    >>> gram(np.array([[1.0, 2.0], [3.0, 0.0]])).tolist()
+    [[5.0, 3.0], [3.0, 9.0]]
+    """
+    rows_NP = np.asarray(rows_NP)
+    n, p = rows_NP.shape
+    gram_NN = np.zeros((n, n))
+    step = max(BLOCK // max(n, 1), 64)
+    for start in range(0, p, step):
+        block = rows_NP[:, start : start + step].astype(np.float64, copy=False)
+        gram_NN += block @ block.T
+    return gram_NN
+
+
+def norms(rows_NP: Array) -> Array:
+    """Euclidean length of each row, in float64.
+
+    >>> norms(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [5.0, 0.0]
+    """
+    rows_NP = np.asarray(rows_NP)
+    return np.array([np.sqrt(np.square(row_P, dtype=np.float64).sum()) for row_P in rows_NP])

@@ -1,0 +1,49 @@
+"""Squared Euclidean distances that stay exact where they are small (spec 2.8, 2.9)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.measures.gram import BLOCK
+from shoal.types import Array
+
+CANCELLED = 1e-6  # below this share of |x|^2 + |c|^2 the product form has lost too many digits
+
+
+def squared_l2(rows_ND: Array, centres_KD: Array) -> Array:
+    """`d_ik = |x_i - c_k|^2`, N x K, in float64, never negative, exactly 0 for equal vectors.
+
+    Computed as `|x|^2 - 2 <x, c> + |c|^2` by matrix products around the mean of the centres; where these nearly cancel
+    (vectors close together against their lengths) the difference itself is squared instead.
+
+    >>> squared_l2(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 0.0]])).tolist()
+    [[0.0, 9.0], [25.0, 16.0]]
+    """
+    rows_ND, centres_KD = np.asarray(rows_ND), np.asarray(centres_KD, np.float64)
+    middle_D = centres_KD.mean(0)
+    shifted_KD = centres_KD - middle_D
+    centres_K = np.square(shifted_KD).sum(1)
+    squared_NK = np.empty((len(rows_ND), len(centres_KD)))
+    step = max(BLOCK // max(rows_ND.shape[1], 1), 1)
+    for start in range(0, len(rows_ND), step):
+        block = rows_ND[start : start + step] - middle_D
+        lengths = np.square(block).sum(1)[:, None] + centres_K
+        part = np.maximum(lengths - 2 * (block @ shifted_KD.T), 0.0)
+        for k in range(len(centres_KD)):
+            close = np.flatnonzero(part[:, k] <= CANCELLED * lengths[:, k])
+            part[close, k] = np.square(rows_ND[start + close] - centres_KD[k]).sum(1)
+        squared_NK[start : start + step] = part
+    return squared_NK
+
+
+def pairwise_squared_l2(rows_ND: Array) -> Array:
+    """The same between all rows: N x N, symmetric, zero diagonal.
+
+    >>> pairwise_squared_l2(np.array([[0.0], [1.0], [3.0]])).tolist()
+    [[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]]
+    """
+    rows_ND = np.asarray(rows_ND)
+    squared_NN = squared_l2(rows_ND, rows_ND)
+    squared_NN = (squared_NN + squared_NN.T) / 2
+    np.fill_diagonal(squared_NN, 0.0)
+    return squared_NN

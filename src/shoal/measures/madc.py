@@ -1,0 +1,31 @@
+"""MADC: mean of absolute differences of pairwise cosine similarities (Duan et al. 2021; spec 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from shoal.errors import BadInput
+from shoal.types import Array
+
+
+def madc(similarity_NN: Array) -> Array:
+    """How differently two clients stand to all the others; a distance in [0, 2].
+
+    `M_ij = 1/(n-2) sum_{z != i,j} |S_iz - S_jz|`, from the cosine matrix of n >= 3 clients. The sum over all z is the
+    Manhattan distance of two rows; what z = i and z = j add to it is taken off again.
+
+    >>> S = np.array([[1.0, 0.8, 0.1], [0.8, 1.0, 0.3], [0.1, 0.3, 1.0]])
+    >>> madc(S).round(3).tolist()
+    [[0.0, 0.2, 0.5], [0.2, 0.0, 0.7], [0.5, 0.7, 0.0]]
+    """
+    similarity_NN = np.asarray(similarity_NN, np.float64)
+    n = len(similarity_NN)
+    if n < 3:
+        raise BadInput(f"MADC compares two clients by the others and needs at least 3 of them; there are {n}.")
+    madc_NN = np.asarray(squareform(pdist(similarity_NN, "cityblock")))
+    madc_NN -= np.abs(similarity_NN.diagonal()[:, None] - similarity_NN.T)  # z = i: |S_ii - S_ji|
+    madc_NN -= np.abs(similarity_NN - similarity_NN.diagonal())  # z = j: |S_ij - S_jj|
+    madc_NN /= n - 2
+    np.fill_diagonal(madc_NN, 0.0)
+    return np.maximum(madc_NN, madc_NN.T).clip(0.0, 2.0)

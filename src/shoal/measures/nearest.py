@@ -1,0 +1,23 @@
+"""Client cold start: the group whose direction is most like a newcomer's update (spec 2.4.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.measures.cosine import cosine_to, dissimilarity
+from shoal.types import Array
+
+EQUAL = 1e-12  # dissimilarities this close differ by rounding only
+
+
+def client_cold_start(directions_KP: Array, update_P: Array) -> tuple[int, Array]:
+    """`g* = argmin_j (1 - cos(direction_j, update)) / 2`, ties to the lowest; the group and all K dissimilarities.
+
+    A zero update, or a zero direction, has dissimilarity 1/2.
+
+    >>> group, dissimilarities_K = client_cold_start(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.0, 5.0]))
+    >>> group, dissimilarities_K.tolist()
+    (1, [0.5, 0.0])
+    """
+    dissimilarities_K = dissimilarity(cosine_to(np.asarray(update_P)[None], directions_KP))[0]
+    return int(np.argmax(dissimilarities_K <= dissimilarities_K.min() + EQUAL)), dissimilarities_K

@@ -1,0 +1,140 @@
+"""How well labels fit the points they were made from, and how many groups fit best (spec 13.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from shoal.errors import BadInput, unknown
+from shoal.measures.l2 import pairwise_squared_l2
+from shoal.types import Array
+
+Criterion = Literal["silhouette", "gap", "within"]
+Cluster = Callable[[Array, int, np.random.Generator], Array]  # points, number of groups, randomness -> labels
+
+REFERENCES = 10  # uniform samples the gap statistic compares with
+
+
+class Choice(NamedTuple):
+    """The chosen number of groups, and the criterion's value for every candidate."""
+
+    k: int
+    values: dict[int, float]
+
+
+def within(rows_ND: Array, labels_N: Array, weights_N: Array | None = None) -> float:
+    """Within-group sum of squares, `W = sum_k sum_{i in k} lambda_i |x_i - mean_k|^2`, plain or with weights.
+
+    >>> within(np.array([[0.0], [2.0], [10.0]]), np.array([0, 0, 1]))
+    2.0
+    """
+    rows_ND, labels_N = np.asarray(rows_ND, np.float64), np.asarray(labels_N)
+    weights_N = np.ones(len(rows_ND)) if weights_N is None else np.asarray(weights_N, np.float64)
+    total = 0.0
+    for k in np.unique(labels_N):
+        mine = labels_N == k
+        if weights_N[mine].sum() > 0:
+            mean_D = np.average(rows_ND[mine], axis=0, weights=weights_N[mine])
+            total += float((weights_N[mine] * np.square(rows_ND[mine] - mean_D).sum(1)).sum())
+    return total
+
+
+def silhouette(distances_NN: Array, labels_N: Array) -> float:
+    """Mean of `(b_i - a_i) / max(a_i, b_i)`: a the mean distance to the own group, b to the nearest other one.
+
+    In [-1, 1]. A client alone in its group counts 0, and so does everybody if there is one group only (Rousseeuw 1987).
+
+    >>> D = np.abs(np.subtract.outer([0.0, 1.0, 10.0, 11.0], [0.0, 1.0, 10.0, 11.0]))
+    >>> round(silhouette(D, np.array([0, 0, 1, 1])), 4)
+    0.8997
+    """
+    distances_NN, labels_N = np.asarray(distances_NN, np.float64), np.asarray(labels_N)
+    _, own_N, sizes_K = np.unique(labels_N, return_inverse=True, return_counts=True)
+    if len(sizes_K) < 2:
+        return 0.0
+    sums_NK = distances_NN @ np.eye(len(sizes_K))[own_N]
+    everyone = np.arange(len(own_N))
+    a_N = sums_NK[everyone, own_N] / np.maximum(sizes_K[own_N] - 1, 1)
+    means_NK = sums_NK / sizes_K
+    means_NK[everyone, own_N] = np.inf
+    b_N = means_NK.min(1)
+    larger_N = np.maximum(a_N, b_N)
+    scores_N = np.where(larger_N > 0, (b_N - a_N) / np.where(larger_N > 0, larger_N, 1.0), 0.0)
+    return float(np.where(sizes_K[own_N] > 1, scores_N, 0.0).mean())
+
+
+def gap(
+    rows_ND: Array, k: int, cluster: Cluster, rng: np.random.Generator, references: int = REFERENCES
+) -> tuple[float, float]:
+    """Gap statistic and its standard error, `E log W* - log W` and `s = sd(log W*) sqrt(1 + 1/B)`.
+
+    W is the within-group sum of squares of k groups, W* that of B uniform samples from the box the points lie in
+    (Tibshirani, Walther, Hastie 2001). A perfect fit would have an infinite logarithm: W is taken to be at least
+    1e-12 of the total sum of squares.
+
+    >>> from functools import partial
+    >>> halves = lambda rows, k, rng: (rows[:, 0] > rows[:, 0].mean()).astype(int)
+    >>> value, error = gap(np.array([[0.0], [0.1], [9.9], [10.0]]), 2, halves, np.random.default_rng(0))
+    >>> value > 3 * error > 0
+    True
+    """
+    rows_ND = np.asarray(rows_ND, np.float64)
+    low_D, high_D = rows_ND.min(0), rows_ND.max(0)
+    samples = [rng.uniform(low_D, high_D, rows_ND.shape) for _ in range(references)]
+    logs_B = np.array([_log_within(sample, cluster(sample, k, rng)) for sample in samples])
+    value = float(logs_B.mean()) - _log_within(rows_ND, cluster(rows_ND, k, rng))
+    return value, float(logs_B.std() * np.sqrt(1 + 1 / references))
+
+
+def choose_k(
+    rows_ND: Array,
+    candidates: Sequence[int],
+    cluster: Cluster,
+    criterion: Criterion,
+    rng: np.random.Generator,
+    distances_NN: Array | None = None,
+) -> Choice:
+    """The number of groups that fits best among the candidates, and the criterion's value for each of them.
+
+    `silhouette`: the largest mean silhouette, by `distances_NN` or else Euclidean. `gap`: the smallest k whose gap is
+    not below the next candidate's by more than that one's standard error. `within`: the elbow of the sum of squares,
+    the candidate that lies deepest below the straight line from k = 1 to the largest candidate. Ties go to the
+    smallest k. `cluster` makes the labels: it is the method whose number of groups is in question.
+
+    >>> rows = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
+    >>> choose_k(rows, [2, 3], lambda x, k, rng: np.arange(6) * k // 6, "silhouette", np.random.default_rng(0)).k
+    3
+    """
+    rows_ND, ks = np.asarray(rows_ND, np.float64), sorted(set(candidates))
+    if not ks or ks[0] < 1 or ks[-1] > len(rows_ND):
+        raise BadInput(f"the number of groups must be chosen among 1 to {len(rows_ND)}, not among {ks}.")
+    if criterion == "gap":
+        gaps = {k: gap(rows_ND, k, cluster, rng) for k in ks}
+        good = (k for k, after in zip(ks, ks[1:], strict=False) if gaps[k][0] >= gaps[after][0] - gaps[after][1])
+        return Choice(next(good, ks[-1]), {k: value for k, (value, _) in gaps.items()})
+    labels = {k: cluster(rows_ND, k, rng) for k in ks}
+    if criterion == "silhouette":
+        if distances_NN is None:
+            distances_NN = np.sqrt(pairwise_squared_l2(rows_ND))
+        values = {k: silhouette(distances_NN, labels[k]) for k in ks}
+        return Choice(max(ks, key=lambda k: values[k]), values)
+    if criterion == "within":
+        values = {k: within(rows_ND, labels[k]) for k in ks}
+        return Choice(_elbow(values, within(rows_ND, np.zeros(len(rows_ND), int))), values)
+    raise unknown("criterion", criterion, get_args(Criterion))
+
+
+def _log_within(rows_ND: Array, labels_N: Array) -> float:
+    total = within(rows_ND, np.zeros(len(rows_ND), int))
+    return float(np.log(max(within(rows_ND, labels_N), 1e-12 * total, np.finfo(float).tiny)))
+
+
+def _elbow(values: dict[int, float], total: float) -> int:
+    """The k deepest below the chord from (1, total) to the last point; the last one if it is the only one beyond 1."""
+    ks, last = list(values), max(values)
+    if last == 1 or len([k for k in ks if k > 1]) == 1 and 1 not in values:
+        return last
+    depth = {k: total + (values[last] - total) * (k - 1) / (last - 1) - values[k] for k in ks}
+    return max(ks, key=lambda k: depth[k])

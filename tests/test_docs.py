@@ -1,0 +1,141 @@
+"""The pages of docs/: links lead somewhere, lists are complete, figures are those of the committed results."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoal.algorithms import ALGORITHMS
+from shoal.data.datasets import DEFAULT_PARTITION, LOADERS, SOURCES
+from shoal.data.partition import PARTITIONS
+from shoal.data.spec import parameters
+from shoal.layout import Layout
+from shoal.models.registry import GENERIC, NAMES, PUBLISHED, factory
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+BESIDE = {"cli.md"}  # pages that may be written apart from the others
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+METHODS = ("fedavg", "fedprox", "local", "central")
+FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def text_of(page: Path) -> str:
+    """The page without its code blocks."""
+    return FENCE.sub("", page.read_text())
+
+
+def anchors(page: Path) -> set[str]:
+    """The targets that headings give, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads]
+    return set(plain)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(text_of(page)):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if target.name in BESIDE and not target.exists():
+            continue
+        assert target.exists(), f"{link} does not exist"
+        assert not anchor or anchor in anchors(target), f"{link} has no such heading"
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (DOCS / "README.md").read_text()
+    pages = {p.relative_to(DOCS).as_posix() for p in PAGES} - {"README.md", "decisions/0000-template.md"}
+    assert {p for p in pages if f"({p})" not in index} == set()
+
+
+def row_of(page: str, name: str) -> str:
+    """The table row that explains a name."""
+    rows = [line for line in (DOCS / page).read_text().splitlines() if line.startswith(f"| `{name}` |")]
+    assert rows, f"{page} has no row for {name}"
+    return rows[0]
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+def test_partitions_are_listed_with_their_defaults(name: str) -> None:
+    row = row_of("partitions.md", name)
+    for key, p in parameters(PARTITIONS[name]).items():
+        assert f"{key}={spelled(p.default)}" in row
+
+
+@pytest.mark.parametrize("name", {*LOADERS, *SOURCES, *DEFAULT_PARTITION})
+def test_data_sets_are_listed_with_their_default_partition(name: str) -> None:
+    row = row_of("partitions.md", name)
+    assert f"`{DEFAULT_PARTITION[name]}`" in row if name in DEFAULT_PARTITION else "has its clients" in row
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_are_listed_with_their_parameters(name: str) -> None:
+    shape, outputs = (PUBLISHED[name].shape, PUBLISHED[name].outputs) if name in PUBLISHED else ((1, 28, 28), 10)
+    module = factory(name, shape, max(outputs, 2))()
+    count = sum(p.numel() for p in module.parameters() if p.requires_grad)
+    row = row_of("models.md", name)
+    assert f"| {count:,} |" in row
+    assert name in GENERIC or f"| {outputs} |" in row
+
+
+def test_batch_norm_sends_what_the_page_says() -> None:
+    import numpy as np
+
+    layout = Layout.of(factory("wecfl-fmnist", (1, 28, 28), 10), np.zeros((1, 1, 28, 28), np.float32))
+    assert f"sends {layout.size:,} numbers" in (DOCS / "models.md").read_text()
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_has_a_page_with_all_its_parts(name: str) -> None:
+    page = (DOCS / "algorithms" / f"{name}.md").read_text()
+    heads = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert {"Use", "What leaves a client", "Settings", "Edge cases"} <= set(heads)
+    assert f"shoal run {name} " in page
+    assert "Traffic per round" in page or "traffic per round" in page
+
+
+def spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def comparison(name: str) -> dict[str, dict[str, Any]]:
+    found = json.loads((DOCS / "results" / name).read_text())["comparison"]
+    assert all(line["complete"] for line in found)
+    return {line["name"]: line["figures"] for line in found}
+
+
+def percent(spread: dict[str, float]) -> str:
+    return f"{100 * spread['mean']:.1f} ± {100 * spread['std']:.1f}"
+
+
+def mean(figures: dict[str, Any], name: str, digits: int) -> str:
+    return f"{figures[name]['mean']:.{digits}f}"
+
+
+def test_choose_quotes_its_results_by_method() -> None:
+    page, found = (DOCS / "choose.md").read_text(), comparison("choose.json")
+    partitions = {name.partition(" partition=")[2] for name in found}
+    for partition in partitions:
+        for figure in ("best_accuracy", "last_worst"):
+            cells = [percent(found[f"{a} partition={partition}"][figure]) for a in METHODS]
+            assert f"| `{partition}` | {' | '.join(cells)} |\n" in page
+
+
+def test_choose_quotes_its_results_by_setting() -> None:
+    page = (DOCS / "choose.md").read_text()
+    for name, f in comparison("choose-epochs.json").items():
+        means = [mean(f, "rounds_to_target", 1), mean(f, "megabytes_to_target", 2), mean(f, "passes", 0)]
+        cells = [percent(f["best_accuracy"]), *means, mean(f, "discrepancy_mean", 2)]
+        assert f"| `{name}` | {' | '.join(cells)} |\n" in page
+    for name, f in comparison("choose-selection.json").items():
+        cells = [percent(f["best_accuracy"]), percent(f["last_three_accuracy"])]
+        assert f"| `{name}` | {' | '.join([*cells, mean(f, 'megabytes', 1), mean(f, 'passes', 0)])} |\n" in page
