@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -33,7 +34,8 @@ def console(terminal: bool = False) -> tuple[Console, io.StringIO]:
 
 
 def moment(t: int, *events: dict[str, Any], **row: Any) -> Moment:
-    return Moment(t, None, {}, {"round": t, "groups": 1, "accuracy": 0.5, "loss": 1.5, **row}, events)
+    figures = {"round": t, "groups": 1, "accuracy": 0.5, "loss": 1.5, **row}
+    return Moment(t, None, {}, np.zeros((0, 0)), row=figures, events=events)
 
 
 def test_a_pipe_gets_a_line_per_tenth_and_the_time_left() -> None:

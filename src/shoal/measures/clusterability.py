@@ -11,7 +11,7 @@ from shoal.types import Array
 
 
 class Clusterability(NamedTuple):
-    """B of every group (nan for one without clients), the largest of them, and the mean over the groups that have one."""
+    """B of every group (nan for one without clients), the largest, and the mean over the groups that have clients."""
 
     B_K: Array
     max: float

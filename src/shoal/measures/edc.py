@@ -7,12 +7,12 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 
 from shoal.errors import BadInput
-from shoal.measures.gram import gram, norms
+from shoal.measures.gram import BLOCK, gram, norms
 from shoal.measures.l2 import pairwise_squared_l2
 from shoal.types import Array
 
 GRAM_UP_TO = 1000  # clients; beyond, a matrix-free decomposition is cheaper than the Gram matrix
-RESOLVED = 1e-7  # singular values below this share of the largest one are rounding noise of the Gram matrix
+RESOLVED = 1e-6  # singular values below this share of the largest one may be rounding noise and count as 0
 
 
 def edc_embedding(rows_NP: Array, m: int, *, gram_up_to: int = GRAM_UP_TO) -> Array:
@@ -36,15 +36,13 @@ def edc_embedding(rows_NP: Array, m: int, *, gram_up_to: int = GRAM_UP_TO) -> Ar
     embedding_NM = np.zeros((n, m))
     if not lengths_N.any():
         return embedding_NM
-    if n <= gram_up_to or m >= min(n, p):
+    if n <= gram_up_to or (p > gram_up_to and m >= min(n, p)):
         value, U = _top(gram(rows_NP), m)
         projection = U * np.sqrt(value)
     elif p <= gram_up_to:
-        value, V = _top(gram(rows_NP.T), m)
-        projection = rows_NP @ V
+        projection = _project(rows_NP, _top(gram(rows_NP.T), m)[1])
     else:
-        V = _right_vectors(rows_NP, m)
-        projection = rows_NP @ V
+        projection = _project(rows_NP, _right_vectors(rows_NP, m))
     embedding_NM[:, : projection.shape[1]] = projection / np.where(lengths_N > 0, lengths_N, 1.0)[:, None]
     return (embedding_NM * _signs(projection, m)).clip(-1.0, 1.0)
 
@@ -67,13 +65,20 @@ def _top(gram_NN: Array, m: int) -> tuple[Array, Array]:
     return value[keep], vector[:, keep]
 
 
+def _project(rows_NP: Array, vectors_PM: Array) -> Array:
+    """Inner products in float64, in blocks of rows."""
+    blocks = np.array_split(rows_NP, max(rows_NP.size // BLOCK, 1))
+    return np.concatenate([block.astype(np.float64, copy=False) @ vectors_PM for block in blocks])
+
+
 def _right_vectors(rows_NP: Array, m: int) -> Array:
     """The top m right singular vectors by Lanczos iteration, from a fixed start."""
+    rows_NP = rows_NP.astype(np.result_type(rows_NP, np.float32), copy=False)
     start = np.random.default_rng(0).normal(size=min(rows_NP.shape)).astype(rows_NP.dtype)
     _, value, V = svds(rows_NP, k=m, v0=start)
     order = np.argsort(-value)
     order = order[value[order] > value[order[0]] * RESOLVED]
-    return np.asarray(V[order].T)
+    return np.asarray(V[order].T, np.float64)
 
 
 def _signs(projection: Array, m: int) -> Array:

@@ -39,11 +39,21 @@ def squared_l2(rows_ND: Array, centres_KD: Array) -> Array:
 def pairwise_squared_l2(rows_ND: Array) -> Array:
     """The same between all rows: N x N, symmetric, zero diagonal.
 
-    >>> pairwise_squared_l2(np.array([[0.0], [1.0], [3.0]])).tolist()
+    >>> pairwise_squared_l2(np.array([[0.0], [1.0], [3.0]])).round(9).tolist()
     [[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]]
     """
     rows_ND = np.asarray(rows_ND)
-    squared_NN = squared_l2(rows_ND, rows_ND)
-    squared_NN = (squared_NN + squared_NN.T) / 2
+    n, d = rows_ND.shape
+    inner_NN = np.zeros((n, n))
+    step = max(BLOCK // max(n, 1), 64)
+    for start in range(0, d, step):
+        block = rows_ND[:, start : start + step].astype(np.float64)
+        block -= block.mean(0)
+        inner_NN += block @ block.T
+    lengths_NN = np.add.outer(inner_NN.diagonal(), inner_NN.diagonal())
+    squared_NN = np.maximum(lengths_NN - inner_NN - inner_NN.T, 0.0)
+    for i in range(n):
+        for j in np.flatnonzero(squared_NN[i, :i] <= CANCELLED * lengths_NN[i, :i]):
+            squared_NN[i, j] = squared_NN[j, i] = np.square(rows_ND[i].astype(np.float64) - rows_ND[j]).sum()
     np.fill_diagonal(squared_NN, 0.0)
     return squared_NN

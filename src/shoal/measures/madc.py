@@ -28,4 +28,4 @@ def madc(similarity_NN: Array) -> Array:
     madc_NN -= np.abs(similarity_NN - similarity_NN.diagonal())  # z = j: |S_ij - S_jj|
     madc_NN /= n - 2
     np.fill_diagonal(madc_NN, 0.0)
-    return np.maximum(madc_NN, madc_NN.T).clip(0.0, 2.0)
+    return np.asarray(np.maximum(madc_NN, madc_NN.T).clip(0.0, 2.0))

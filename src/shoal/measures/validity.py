@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -74,7 +75,6 @@ def gap(
     (Tibshirani, Walther, Hastie 2001). A perfect fit would have an infinite logarithm: W is taken to be at least
     1e-12 of the total sum of squares.
 
-    >>> from functools import partial
     >>> halves = lambda rows, k, rng: (rows[:, 0] > rows[:, 0].mean()).astype(int)
     >>> value, error = gap(np.array([[0.0], [0.1], [9.9], [10.0]]), 2, halves, np.random.default_rng(0))
     >>> value > 3 * error > 0
@@ -112,7 +112,7 @@ def choose_k(
         raise BadInput(f"the number of groups must be chosen among 1 to {len(rows_ND)}, not among {ks}.")
     if criterion == "gap":
         gaps = {k: gap(rows_ND, k, cluster, rng) for k in ks}
-        good = (k for k, after in zip(ks, ks[1:], strict=False) if gaps[k][0] >= gaps[after][0] - gaps[after][1])
+        good = (k for k, after in pairwise(ks) if gaps[k][0] >= gaps[after][0] - gaps[after][1])
         return Choice(next(good, ks[-1]), {k: value for k, (value, _) in gaps.items()})
     labels = {k: cluster(rows_ND, k, rng) for k in ks}
     if criterion == "silhouette":
@@ -132,9 +132,9 @@ def _log_within(rows_ND: Array, labels_N: Array) -> float:
 
 
 def _elbow(values: dict[int, float], total: float) -> int:
-    """The k deepest below the chord from (1, total) to the last point; the last one if it is the only one beyond 1."""
-    ks, last = list(values), max(values)
-    if last == 1 or len([k for k in ks if k > 1]) == 1 and 1 not in values:
-        return last
-    depth = {k: total + (values[last] - total) * (k - 1) / (last - 1) - values[k] for k in ks}
-    return max(ks, key=lambda k: depth[k])
+    """The k deepest below the chord from (1, total) to the last point."""
+    last = max(values)
+    if last == 1:
+        return 1
+    depth = {k: total + (values[last] - total) * (k - 1) / (last - 1) - values[k] for k in values}
+    return max(values, key=lambda k: depth[k])

@@ -1,4 +1,4 @@
-"""FlexCFL's shift test: has a client's label histogram moved away from the one it was grouped by? (spec 5.1, D19, D20)"""
+"""FlexCFL's shift test: has a client's label histogram left the one it was grouped by? (spec 5.1, D19, D20)"""
 
 from __future__ import annotations
 

@@ -143,3 +143,14 @@ def batches(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) 
             left -= 1
             yield order[i:j]
         epoch += 1
+
+
+def gradient(net: Net, vector_P: Array, x: Array, y: Array, piece: int = 500) -> Array:
+    """The gradient of the mean loss over all samples at a vector, in evaluation mode; trainable numbers only."""
+    net.load(vector_P)
+    net.module.eval()
+    net.grad.zero_()
+    for i in range(0, len(y), piece):
+        loss = net.loss(net.module(net.tensor(x[i : i + piece])), net.labels(y[i : i + piece]))
+        (loss * (len(y[i : i + piece]) / len(y))).backward()  # type: ignore[no-untyped-call]
+    return net.grad.cpu().numpy().copy()

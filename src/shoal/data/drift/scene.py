@@ -33,8 +33,8 @@ class Drift:
     Each round first those that accumulate (swaps) act on the world, in the order given, among the clients that are
     there this round: who is absent keeps its data, who left has taken them along. A swap moves complete sets, with
     samples that are not released yet. Then those that hide something (incremental, join, leave) are laid over the
-    world; a client is there if none of them hides it. Each scenario has random numbers of its own, so that one more
-    does not change what the others draw.
+    world; a client is there if none of them hides it. Each scenario has random numbers of its own: one
+    more changes what another draws only if it changes who is there.
 
     >>> import numpy as np
     >>> from shoal.data.drift.text import parse_drift
@@ -74,36 +74,35 @@ class Drift:
         moving = [(scenario, own) for scenario, own in self._keyed(key) if scenario.cumulative]
         if not moving:
             return world, ()
-        before = after = self._leave_out(t, world, world, key)
+        before = after = world.keep(self._overlay(t, world, key)[0].ids)
         events: list[Event] = []
         for scenario, own in moving:
             after, more = scenario(t, after, warm, own)
             events += more
         if after is before:
             return world, tuple(events)
-        return (after if before is world else _put(world, after)), tuple(events)
+        return (after if after.ids == world.ids else _put(world, after)), tuple(events)
 
     def _look(self, t: int, world: Federation, key: Key) -> tuple[Federation, tuple[Event, ...]]:
         """The world as the hiding scenarios show it, and who really came or went."""
-        seen, events = world, list[Event]()
+        seen, events = self._overlay(t, world, key)
+        if any("clients" in event for event in events):
+            crossed = set(seen.ids) ^ set(self._overlay(t - 1, world, key)[0].ids)
+            events = [_among(event, crossed) for event in events]
+        return seen, tuple(event for event in events if event.get("clients") != [])
+
+    def _overlay(self, t: int, world: Federation, key: Key) -> tuple[Federation, list[Event]]:
+        """What no scenario hides in round t. Each of them gets all clients; those it hides are left out at the end."""
+        seen, hidden, events = world, set[str](), list[Event]()
         for scenario, own in self._keyed(key):
             if not scenario.cumulative:
                 shown, more = scenario(t, seen, None, own)
-                seen = shown if shown.ids == seen.ids else seen  # clients are left out below, all at once
+                if shown.ids == seen.ids:
+                    seen = shown
+                else:
+                    hidden |= set(seen.ids).difference(shown.ids)
                 events += more
-        if any("clients" in event for event in events):
-            crossed = self._there(t, world, key) ^ self._there(t - 1, world, key)
-            events = [_among(event, crossed) for event in events]
-        return self._leave_out(t, seen, world, key), tuple(event for event in events if event.get("clients") != [])
-
-    def _leave_out(self, t: int, federation: Federation, world: Federation, key: Key) -> Federation:
-        there = self._there(t, world, key)
-        return without(federation, tuple(name for name in world.ids if name not in there), t)
-
-    def _there(self, t: int, world: Federation, key: Key) -> set[str]:
-        """The clients that no scenario hides in round t."""
-        hiding = [(scenario, own) for scenario, own in self._keyed(key) if not scenario.cumulative]
-        return set(world.ids).intersection(*(scenario(t, world, None, own)[0].ids for scenario, own in hiding))
+        return without(seen, tuple(hidden), t), events
 
     def _keyed(self, key: Key) -> Iterator[tuple[Scenario, Key]]:
         """The scenarios, each with its key; the second of a name gets another than the first."""

@@ -1,0 +1,35 @@
+"""How clients become groups: one function per method, labels for the rows it was given."""
+
+from shoal.clusterers.bipartition import (
+    BipartitionMode,
+    Split,
+    bipartition,
+    complete_bipartition,
+    optimal_bipartition,
+)
+from shoal.clusterers.kmeans import kmeans, kmeans_from, reseed, seed_centres
+from shoal.clusterers.linkage import Linkage, cut_at, cut_into
+from shoal.clusterers.lloyd import Clusters, e_step, lloyd, m_step
+from shoal.clusterers.min_loss import min_loss
+from shoal.clusterers.order import by_first
+
+__all__ = [
+    "Clusters",
+    "e_step",
+    "m_step",
+    "lloyd",
+    "seed_centres",
+    "reseed",
+    "kmeans",
+    "kmeans_from",
+    "Linkage",
+    "cut_into",
+    "cut_at",
+    "BipartitionMode",
+    "Split",
+    "bipartition",
+    "optimal_bipartition",
+    "complete_bipartition",
+    "min_loss",
+    "by_first",
+]

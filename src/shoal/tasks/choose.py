@@ -1,0 +1,51 @@
+"""Try all K models, take the best and, with a solver, train from it at once: IFCA's client in one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shoal.net import Net
+from shoal.seeds import Key
+from shoal.solvers import SGD
+from shoal.tasks.losses import Losses
+from shoal.tasks.train import Train
+from shoal.types import Answer, Array, ClientData, Field, Memory
+
+
+@dataclass(frozen=True)
+class Choose:
+    """Leaves the client: the number of the model with the least loss, ties to the lowest; what `Train` leaves.
+
+    >>> sorted(Choose().fields), sorted(Choose(solver=SGD()).fields)
+    (['choice'], ['choice', 'count', 'loss', 'update'])
+    """
+
+    split: str = "train"
+    solver: SGD | None = None
+
+    name: ClassVar[str] = "choose"
+    models: ClassVar[Literal["all"]] = "all"
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        choice = {"choice": Field("int", low=0, high="K")}
+        return choice if self.solver is None else {**choice, **Train.fields}
+
+    def __call__(
+        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
+    ) -> tuple[Answer, Memory]:
+        assert models is not None
+        losses_K = Losses(self.split)(net, models, data, memory, key)[0]["losses"]
+        best = int(np.argmin(np.where(np.isfinite(losses_K), losses_K, np.inf)))
+        if self.solver is None:
+            return {"choice": best}, memory
+        answer, keep = Train(self.solver)(net, models[best], data, memory, key)
+        return {"choice": best, **answer}, keep
+
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        trained = 0 if self.solver is None else self.solver.passes(samples)
+        return samples * models + trained, trained
