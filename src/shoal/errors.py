@@ -33,6 +33,10 @@ class RunFolderError(ShoalError):
 class TooFewAnswers(ShoalError):
     """Fewer clients answered than `min_answers` asks for; the round changes nothing."""
 
+    def __init__(self, message: str, came: int) -> None:
+        super().__init__(message)
+        self.came = came
+
 
 def unknown(kind: str, word: str, known: Iterable[str], hint: str = "") -> BadInput:
     """The error for a name that does not exist, with the nearest one that does.

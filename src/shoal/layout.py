@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.parameter import is_lazy
 
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array
 
 ModelFactory = Callable[[], nn.Module]
+RANDOM = threading.RLock()  # torch has one generator per process
 
 
 @dataclass(frozen=True)
@@ -52,10 +58,8 @@ class Layout:
     @classmethod
     def of(cls, model: ModelFactory | nn.Module, sample: Array, dtype: str = "float32") -> Layout:
         """The layout of a model, which is tried on one sample: what it cannot take is said at once."""
-        factory = frozen_factory(model)
-        module = seeded(factory, 0)
-        if not isinstance(module, nn.Module):
-            raise BadInput(f"the model function returned {type(module).__name__}, not an nn.Module")
+        factory = factory_of(model)
+        module = sound(factory)
         parts, at = [], 0
         for name, role, tensor in tensors(module):
             parts.append(Part(name, tuple(tensor.shape), at, at + tensor.numel(), role))
@@ -63,7 +67,22 @@ class Layout:
         if not any(p.role == "trainable" for p in parts):
             raise BadInput("the model has no trainable parameter")
         linear = tuple(name for name, m in module.named_modules() if isinstance(m, nn.Linear))
-        return cls(factory, tuple(parts), linear, try_model(module, sample), np.dtype(dtype))
+        layout = cls(factory, tuple(parts), linear, try_model(module, sample), np.dtype(dtype))
+        for name, role, tensor in tensors(module):
+            if role == "counters" and not torch.equal(tensor, tensor.to(layout.torch_dtype).to(tensor.dtype)):
+                raise BadInput(
+                    f"the buffer {name!r} holds whole numbers too large for {dtype}; register it as persistent=False"
+                )
+        return layout
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        return torch.from_numpy(np.zeros(0, self.dtype)).dtype
+
+    def digest(self) -> str:
+        """A short hash of what the model is made of, to know it again."""
+        text = repr((seeded(self.factory, 0), self.parts, self.outputs, str(self.dtype)))
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     @property
     def size(self) -> int:
@@ -146,7 +165,7 @@ class Layout:
 
     def module(self, vector_P: Array) -> nn.Module:
         """A module of its own that holds this vector, in evaluation mode."""
-        module = seeded(self.factory, 0).to(torch.from_numpy(np.zeros(0, self.dtype)).dtype)
+        module = seeded(self.factory, 0).to(self.torch_dtype)
         module.load_state_dict(self.named(vector_P), strict=False)
         return module.eval()
 
@@ -160,14 +179,50 @@ def tensors(module: nn.Module) -> Iterator[tuple[str, str, torch.Tensor]]:
     yield from ((n, "counters", b) for n, b in buffers if not b.is_floating_point())
 
 
-def seeded(factory: ModelFactory, seed: int) -> nn.Module:
-    """A module drawn under a seed of its own; the caller's random state stays as it was."""
-    with torch.random.fork_rng(devices=[]):
+@contextmanager
+def torch_seed(seed: int) -> Iterator[None]:
+    """Torch's random numbers under a seed of our own; one thread at a time, and afterwards they go on as before."""
+    with RANDOM, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        yield
+
+
+def seeded(factory: ModelFactory, seed: int) -> nn.Module:
+    """A module drawn under a seed of its own."""
+    with torch_seed(seed):
         return factory()
 
 
-def frozen_factory(model: ModelFactory | nn.Module) -> ModelFactory:
+def sound(factory: ModelFactory) -> nn.Module:
+    """A module of the factory, if the factory can be relied on: fresh modules, the same ones under the same seed."""
+    try:
+        one, two = seeded(factory, 0), seeded(factory, 0)
+    except TypeError as e:
+        raise BadInput(f"the model function cannot be called without arguments: {e}") from e
+    if not isinstance(one, nn.Module):
+        raise BadInput(f"the model function returned {type(one).__name__}, not an nn.Module")
+    first, second = everything(one), everything(two)
+    if any(is_lazy(t) for t in first.values()):
+        raise BadInput("the model has lazy layers, whose size is not known yet; give their sizes")
+    if any(t.is_complex() for t in first.values()):
+        raise BadInput("the model has complex numbers; only real ones can travel")
+    if one is two or any(t.numel() and t.data_ptr() == second[name].data_ptr() for name, t in first.items()):
+        raise BadInput("the model function returns the same module every time; let it make a new one at each call")
+    if first.keys() != second.keys() or not all(torch.equal(t, second[name]) for name, t in first.items()):
+        raise BadInput("the model function gives another model each time; let it draw from torch's generator alone")
+    if any(isinstance(m, _BatchNorm) and not m.track_running_stats for m in one.modules()):
+        raise BadInput(
+            "batch norm without running statistics would mix the clients of a test; use track_running_stats=True"
+        )
+    return one
+
+
+def everything(module: nn.Module) -> dict[str, torch.Tensor]:
+    """All parameters and buffers, also those that do not travel."""
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+
+def factory_of(model: ModelFactory | nn.Module) -> ModelFactory:
     if isinstance(model, nn.Module):
         raise BadInput(
             "give the model as something that makes it, for instance `model=lambda: Net()` or the class itself, "

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from shoal.layout import Layout, seeded, tensors
+from shoal.layout import Layout, seeded
 from shoal.types import Array
 
 
@@ -25,7 +25,7 @@ class Net:
     def __init__(self, layout: Layout, device: str = "cpu") -> None:
         self.layout = layout
         self.device = torch.device(device)
-        self.dtype = torch.from_numpy(np.zeros(0, layout.dtype)).dtype
+        self.dtype = layout.torch_dtype
         self.module = seeded(layout.factory, 0).to(device=self.device, dtype=self.dtype)
         self.needs_pairs = any(isinstance(m, _BatchNorm) for m in self.module.modules())
         self.floats = layout.counters.start
@@ -36,20 +36,32 @@ class Net:
 
     def _bind(self) -> None:
         params = dict(self.module.named_parameters())
-        self._counters: list[tuple[torch.Tensor, slice]] = []
-        found = {name: tensor for name, _, tensor in tensors(self.module)}
+        buffers = dict(self.module.named_buffers())
+        self._params: list[tuple[torch.nn.Parameter, torch.Tensor]] = []  # a parameter and its gradient
+        self._buffers: list[tuple[torch.nn.Module, str, torch.Tensor, slice]] = []  # owner, name, our tensor, place
         for part in self.layout.parts:
             place = slice(part.start, part.stop)
-            if part.role == "counters":
-                self._counters.append((found[part.name], place))
-                continue
-            view = self.flat[place].view(part.shape)
             if part.role == "trainable":
-                params[part.name].data = view
-                params[part.name].grad = self.grad[place].view(part.shape)
+                p = params[part.name]
+                p.data = self.flat[place].view(part.shape)
+                self._params.append((p, self.grad[place].view(part.shape)))
             else:
                 owner, _, leaf = part.name.rpartition(".")
-                self.module.get_submodule(owner)._buffers[leaf] = view
+                tensor = buffers[part.name] if part.role == "counters" else self.flat[place].view(part.shape)
+                self._buffers.append((self.module.get_submodule(owner), leaf, tensor, place))
+        self._attach()
+
+    def _attach(self) -> None:
+        """Gradients and buffers are ours, whatever the module put in their place."""
+        for p, grad in self._params:
+            p.grad = grad
+        for owner, leaf, tensor, _ in self._buffers:
+            owner._buffers[leaf] = tensor
+
+    def check_gradients(self) -> None:
+        """After a backward pass: the gradients must have gone where the step reads them."""
+        if any(p.grad is not grad for p, grad in self._params):
+            raise RuntimeError("the module replaced the gradient of a parameter; it must leave .grad alone")
 
     def graph_params(self) -> torch.Tensor:
         """The trainable numbers as one differentiable vector, for loss terms without a closed gradient."""
@@ -57,17 +69,22 @@ class Net:
 
     def load(self, vector_P: Array) -> None:
         """Make the module the model of this vector."""
+        self._attach()
         vector = torch.from_numpy(np.ascontiguousarray(vector_P))
         self.flat.copy_(vector[: self.floats])
-        for tensor, place in self._counters:
-            tensor.copy_(vector[place].view(tensor.shape))
+        for _, _, tensor, place in self._buffers:
+            if place.start >= self.floats:
+                tensor.copy_(vector[place].view(tensor.shape))
 
     def vector(self) -> Array:
         """The model as a vector of its own."""
         out = np.empty(self.layout.size, self.layout.dtype)
         out[: self.floats] = self.flat.detach().cpu().numpy()
-        for tensor, place in self._counters:
-            out[place] = tensor.cpu().numpy().reshape(-1)
+        for owner, leaf, tensor, place in self._buffers:
+            now = owner._buffers[leaf]
+            if now is not tensor or place.start >= self.floats:  # replaced by the module, or a counter
+                assert now is not None
+                out[place] = now.detach().cpu().numpy().reshape(-1)
         return out
 
     def tensor(self, x: Array) -> torch.Tensor:

@@ -257,6 +257,8 @@ def test_a_chain_skips_who_fails_and_leaves_out_a_group_in_which_all_fail(
     got = engine.chain(Train(SGD()), groups, w_KP, np.zeros(2, int), Key(0).at(1))
     assert got.cohort == ("0",)
     assert [f.client for f in got.failed] == ["c01", "c03", "c04"]
+    train = engine.take().counts["train"]
+    assert (train.down, train.up) == (5, 2)  # five were asked, two answered
     clean = engine.chain(Train(SGD()), [("c00", "c02")], w_KP, np.zeros(1, int), Key(0).at(1))
     assert got["update"].tobytes() == clean["update"].tobytes()
 

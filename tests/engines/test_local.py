@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from torch import nn
 from shoal.data.federation import Federation
 from shoal.engines import Front, Serial, Workers
 from shoal.engines.shared import Block, Publisher, load
+from shoal.engines.unit import OneClient
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.net import Net
@@ -45,6 +47,14 @@ class Whoami:
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0
+
+
+@dataclass(frozen=True)
+class Unsendable(Whoami):
+    """Answers with something that no process can send."""
+
+    def __call__(self, net: Net, models: Any, data: ClientData, memory: Memory, key: Key) -> tuple[Any, Memory]:
+        return {"pid": 1, "threads": 1}, {"lock": threading.Lock()}
 
 
 def two_layers(width: int) -> nn.Module:
@@ -90,6 +100,54 @@ def test_a_hanging_client_is_late_and_its_worker_replaced(two: tuple[Watch, Fron
     assert not len(got)
     assert got.failed[0].reason == "late: no answer after 50 s"
     assert len(engine.map(Whoami(), ("c03", "c04"), None, None, Key(0))) == 2
+
+
+def test_a_worker_that_died_while_idle_is_replaced_without_loss(toy: Federation) -> None:
+    workers = Workers(2)
+    engine = Front(workers, Layout.of(small_net, toy.sample()))
+    engine.use(toy)
+    ids = ("c00", "c03", "c04")
+    pids = engine.map(Whoami(), ids, None, None, Key(0))["pid"]
+    for pid in {int(p) for p in pids}:
+        os.kill(pid, signal.SIGKILL)
+    for member in workers._members:
+        member.process.wait()
+    try:
+        engine.use(toy.keep(ids))
+        assert len(engine.map(Whoami(), ids, None, None, Key(0))) == 3
+    finally:
+        workers.close()
+
+
+def test_a_pool_survives_a_call_that_was_broken_off(pool: Workers, toy: Federation) -> None:
+    layout = Layout.of(small_net, toy.sample())
+    engine = Front(pool, layout)
+    engine.use(toy)
+    unit = OneClient(Train(SGD(epochs=50)), "c00", 0, {}, Key(0).of("c00"), 1)
+    half_done = pool.run([unit, unit, unit, unit], layout.init_many(1, Key(0)))
+    next(half_done)
+    half_done.close()  # type: ignore[attr-defined]
+    again = Front(pool, layout)
+    again.use(toy)
+    assert len(again.map(Whoami(), ("c00", "c03"), None, None, Key(0))) == 2
+
+
+def test_an_answer_that_cannot_be_sent_is_a_failure(pool: Workers, toy: Federation) -> None:
+    engine = Front(pool, Layout.of(small_net, toy.sample()), min_answers=0)
+    engine.use(toy)
+    got = engine.map(Unsendable(), ("c00",), None, None, Key(0))
+    assert "the answer cannot be sent" in got.failed[0].reason
+
+
+def test_a_model_that_cannot_be_sent_is_one_sentence(pool: Workers, toy: Federation) -> None:
+    lock = threading.Lock()
+
+    def locked() -> nn.Module:
+        with lock:
+            return small_net()
+
+    with pytest.raises(BadInput, match="cannot be sent to worker processes"):
+        Front(pool, Layout.of(locked, toy.sample()))
 
 
 def test_closing_leaves_no_process_and_no_descriptor(toy: Federation) -> None:

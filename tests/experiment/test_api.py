@@ -163,6 +163,9 @@ def test_other_data_is_refused(interrupted: Path, toy: Federation) -> None:
         ({"lr": "fast"}, "lr=fast is not possible"),
         ({"selection": "some"}, "selection=some is not possible"),
         ({"val": 1.5}, "val=1.5 is not possible"),
+        ({"checkpoint_every": 0}, "checkpoint_every=0 is not possible"),
+        ({"device": "gpu"}, "device=gpu is not possible"),
+        ({"min_answers": 50}, "min_answers=50 can never be reached"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(toy: Federation, tmp_path: Path, wrong: dict[str, Any], sentence: str) -> None:
@@ -187,6 +190,42 @@ def test_what_cannot_be_is_one_sentence(toy: Federation, tmp_path: Path, wrong: 
 def test_a_model_that_does_not_fit_is_one_sentence(toy: Federation, model: Any, sentence: str) -> None:
     with pytest.raises(shoal.ShoalError, match=sentence):
         shoal.run("fedavg", toy, model, engine=Serial())
+
+
+def test_a_run_that_cannot_begin_leaves_no_folder(toy: Federation, tmp_path: Path) -> None:
+    with pytest.raises(shoal.ShoalError, match="table_limit"):
+        shoal.run("local", toy, small_net, engine=Serial(), out=tmp_path / "a" / "b", table_limit=1)
+    assert not (tmp_path / "a" / "b").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep me")
+    with pytest.raises(shoal.ShoalError):
+        shoal.run("local", toy, small_net, engine=Serial(), out=tmp_path / "mine", table_limit=1)
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+def test_nobody_tested_is_a_partial_round(toy: Federation) -> None:
+    got = shoal.run("local", toy, small_net, rounds=1, clients_per_round=1, eval_clients=1, engine=Serial(), seed=2)
+    assert got.history[-1]["partial"] is True
+
+
+def test_another_algorithm_or_model_is_not_resumed(toy: Federation, tmp_path: Path) -> None:
+    shoal.run(shoal.FedAvg(), toy, small_net, rounds=1, engine=Serial(), out=tmp_path / "r")
+    other = shoal.FedAvg(solver=shoal.SGD(lr=9.0))
+    with pytest.raises(shoal.ShoalError, match="another algorithm"):
+        shoal.resume(tmp_path / "r", algorithm=other, federation=toy, model=small_net, engine=Serial(), rounds=2)
+    with pytest.raises(shoal.ShoalError, match="the model is not the one"):
+        shoal.resume(
+            tmp_path / "r", algorithm=shoal.FedAvg(), federation=toy, model=lambda: small_net().append(torch.nn.Sigmoid()),  # type: ignore[operator]
+            engine=Serial(), rounds=2,
+        )  # fmt: skip
+
+
+def test_data_may_be_named_once(toy: Federation) -> None:
+    assert shoal.run("fedavg", data="synthetic", rounds=0, engine=Serial()).plan.federation.name.startswith("synthetic")
+    with pytest.raises(shoal.ShoalError, match="given twice"):
+        shoal.run("fedavg", "digits", data="synthetic", engine=Serial())
+    with pytest.raises(shoal.ShoalError, match="leave partition out"):
+        shoal.run("fedavg", toy, small_net, partition="iid", engine=Serial())
 
 
 def test_a_folder_in_use_is_left_alone(toy: Federation, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,8 @@ class PerGroup:
         """The next model of every group from the answers of the clients that trained it (`got.which_N`)."""
         new_KP, new_s = models_KP.copy(), {name: rows.copy() for name, rows in s.items()}
         for k in np.unique(got.which_N):
-            mine = np.flatnonzero(got.which_N == k)
+            mine: Any = np.flatnonzero(got.which_N == k)
+            mine = slice(None) if len(mine) == len(got) else mine  # one group: no copy of the updates
             new_KP[k], row = self._one(
                 models_KP[k], got["update"][mine], got["count"][mine], {n: v[k] for n, v in s.items()}
             )

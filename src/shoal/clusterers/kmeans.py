@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.clusterers.lloyd import (
+    BLOCK,
     ITERATIONS,
     ROUNDING,
     Clusters,
@@ -20,6 +21,7 @@ from shoal.errors import BadInput
 from shoal.types import Array
 
 STARTS = 10
+REDUCED = 1001  # fewer points than this are tried in as many coordinates, if their vectors are longer
 FILLINGS = 20  # times that empty clusters are filled and the iteration goes on; each time lowers F
 
 
@@ -33,13 +35,15 @@ def seed_centres(rows_ND: Array, k: int, weights_N: Array, rng: np.random.Genera
     [[1.0], [5.0]]
     """
     rows_ND, weights_N = double(rows_ND), checked(weights_N, len(rows_ND))
+    centred_ND = rows_ND - rows_ND.mean(0)
+    lengths_N = np.concatenate([np.square(block).sum(1) for _, block in in_blocks(centred_ND)])
     chosen = [int(rng.choice(len(rows_ND), p=weights_N / weights_N.sum()))]
-    nearest_N = _to_points(rows_ND, rows_ND[chosen])[:, 0]
+    nearest_N = _to_points(centred_ND, lengths_N, chosen)[:, 0]
     for _ in range(1, k):
         mass_N = weights_N * nearest_N
         mass_N = mass_N if mass_N.sum() > 0 else weights_N
         tries = rng.choice(len(rows_ND), size=2 + int(np.log(k)), p=mass_N / mass_N.sum())
-        closer_NT = np.minimum(nearest_N[:, None], _to_points(rows_ND, rows_ND[tries]))
+        closer_NT = np.minimum(nearest_N[:, None], _to_points(centred_ND, lengths_N, tries))
         best = int((weights_N @ closer_NT).argmin())
         chosen.append(int(tries[best]))
         nearest_N = closer_NT[:, best]
@@ -77,7 +81,7 @@ def kmeans_from(rows_ND: Array, centres_KD: Array, weights_N: Array, iterations:
 
     >>> found = kmeans_from(np.array([[0.0], [1.0], [8.0]]), np.array([[99.0], [3.0]]), np.ones(3))
     >>> found.labels_N.tolist(), found.centres_KD.tolist()
-    ([0, 1, 1], [[8.0], [0.5]])
+    ([1, 1, 0], [[8.0], [0.5]])
     """
     clusters = lloyd(rows_ND, centres_KD, weights_N, iterations)
     for _ in range(FILLINGS):
@@ -101,7 +105,9 @@ def kmeans(
 ) -> Clusters:
     """The best of several starts by k-means++, each run to convergence with empty clusters filled again.
 
-    Clusters are numbered by their first points. If there are fewer distinct points than k the last ones stay empty.
+    For up to a thousand points with more numbers than points, the starts are tried in an equivalent set of coordinates,
+    as many as points, which costs less; the best one then runs on in the vectors themselves. Clusters are numbered by
+    their first points. If there are fewer distinct points than k the last ones stay empty.
 
     >>> found = kmeans(np.array([[9.0], [0.0], [8.0], [1.0]]), 2, np.ones(4), np.random.default_rng(0))
     >>> found.labels_N.tolist(), found.centres_KD.tolist(), found.F
@@ -112,9 +118,13 @@ def kmeans(
         raise BadInput(f"{len(rows_ND)} clients cannot form {k} groups; choose between 1 and {len(rows_ND)}.")
     if not np.isfinite(rows_ND).all():
         raise BadInput("k-means needs finite numbers; a client's vector has inf or nan in it.")
-    seeds = (seed_centres(rows_ND, k, weights_N, rng) for _ in range(starts))
-    found = [kmeans_from(rows_ND, centres_KD, weights_N, iterations) for centres_KD in seeds]
+    points_ND = _coordinates(rows_ND) if len(rows_ND) < min(rows_ND.shape[1], REDUCED) else rows_ND
+    seeds = (seed_centres(points_ND, k, weights_N, rng) for _ in range(starts))
+    found = [kmeans_from(points_ND, centres_KD, weights_N, iterations) for centres_KD in seeds]
     best = min(found, key=lambda clusters: clusters.F)
+    if points_ND is not rows_ND:
+        centres_KD = m_step(rows_ND, best.labels_N, weights_N, np.tile(rows_ND.mean(0), (k, 1)))
+        best = kmeans_from(rows_ND, centres_KD, weights_N, iterations)
     first_K = np.array([np.argmax(np.append(best.labels_N == j, True)) for j in range(k)])
     order_K = np.argsort(first_K, kind="stable")
     return Clusters(np.argsort(order_K)[best.labels_N], best.centres_KD[order_K], best.F)
@@ -131,15 +141,24 @@ def _farthest(rows_ND: Array, labels_N: Array, distances_N: Array) -> int | None
     return None
 
 
-def _to_points(rows_ND: Array, points_TD: Array) -> Array:
-    """Squared distances for seeding: what is lost to rounding counts as 0."""
-    points_TD = points_TD.astype(np.float64)
-    middle_D = points_TD[0]
-    shifted_TD = points_TD - middle_D
-    points_T, out = np.square(shifted_TD).sum(1), []
-    for _, block in in_blocks(rows_ND):
-        block = block - middle_D
-        lengths = np.square(block).sum(1)[:, None] + points_T
-        squared = lengths - 2 * block @ shifted_TD.T
-        out.append(np.where(squared > ROUNDING * lengths, squared, 0.0))
-    return np.concatenate(out)
+def _to_points(centred_ND: Array, lengths_N: Array, places: list[int] | Array) -> Array:
+    """Squared distances to some of the points, for seeding: what is lost to rounding counts as 0."""
+    points_TD = centred_ND[places].astype(np.float64)
+    inner_NT = np.concatenate([block @ points_TD.T for _, block in in_blocks(centred_ND)])
+    lengths_NT = lengths_N[:, None] + lengths_N[places]
+    squared_NT = lengths_NT - 2 * inner_NT
+    return np.where(squared_NT > ROUNDING * lengths_NT, squared_NT, 0.0)
+
+
+def _coordinates(rows_ND: Array) -> Array:
+    """The same points in at most N coordinates, distances kept up to rounding: from the centred Gram matrix."""
+    n, d = rows_ND.shape
+    gram_NN = np.zeros((n, n))
+    step = max(BLOCK // n, 64)
+    for start in range(0, d, step):
+        block = rows_ND[:, start : start + step].astype(np.float64)
+        block -= block.mean(0)
+        gram_NN += block @ block.T
+    value, vector = np.linalg.eigh(gram_NN)
+    keep = value >= max(value[-1] * ROUNDING, 0.0)
+    return np.asarray(vector[:, keep] * np.sqrt(value[keep]))

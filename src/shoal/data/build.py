@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.data.dataset import Dataset
-from shoal.data.datasets import DEFAULT_PARTITION, SOURCES, loader
+from shoal.data.datasets import DEFAULT_PARTITION, OWN, SOURCES, loader
 from shoal.data.federation import Federation, Source
 from shoal.data.partition import PARTITIONS, Partition
 from shoal.data.spec import parse
@@ -37,6 +37,24 @@ def build(data: str, partition: str | None = None, key: Key | None = None) -> So
         return source
     dataset: Dataset = spec.make(load, "data set")
     return partition_named(partition or DEFAULT_PARTITION[dataset.name])(dataset, key("partition"))
+
+
+def is_own(data: str) -> bool:
+    """Whether the data are files of the user's, which may change from one run to the next.
+
+    >>> is_own("csv:sales.csv:client=site:label=y"), is_own("mnist")
+    (True, False)
+    """
+    return parse(data).name in ("folder", "csv")
+
+
+def is_own(data: str) -> bool:
+    """Whether the data is the user's own, by path: it may change on disk, so what was built of it must not be kept.
+
+    >>> is_own("csv:visits.csv:label=ill"), is_own("digits")
+    (True, False)
+    """
+    return parse(data).name in OWN
 
 
 def partition_named(text: str) -> Partition:

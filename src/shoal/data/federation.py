@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from shoal.data.digest import check_names, fingerprint
 from shoal.data.on_demand import OnDemand as OnDemand
 from shoal.errors import BadInput
 from shoal.seeds import Key
@@ -44,7 +44,10 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Inputs:
-    """How stored samples become model inputs: `(x - shift) / scale` as floats; `shift=None` leaves them as they are."""
+    """How stored samples become model inputs: `(x - shift) / scale` as floats; `shift=None` leaves them as they are.
+
+    The floats are float32, or float64 where the samples are stored so.
+    """
 
     shift: Array | float | None = None
     scale: Array | float = 1.0
@@ -52,9 +55,10 @@ class Inputs:
     def __call__(self, x: Array) -> Array:
         if self.shift is None:
             return x
-        x = x.astype(np.float32)
-        x -= np.asarray(self.shift, np.float32)
-        x /= np.asarray(self.scale, np.float32)
+        dtype = np.float64 if x.dtype == np.float64 else np.float32
+        x = x.astype(dtype)
+        x -= np.asarray(self.shift, dtype)
+        x /= np.asarray(self.scale, dtype)
         return x
 
 
@@ -119,6 +123,7 @@ class Federation:
     def __post_init__(self) -> None:
         if list(self.ids) != sorted(set(self.ids)):
             raise BadInput("the ids of a federation must be distinct and sorted")
+        check_names(self.ids)
         if EVERYBODY in self.ids:
             raise BadInput(f"a client may not be called {EVERYBODY!r}: that name stands for all data together")
         empty = [name for name, size in zip(self.ids, self.train.sizes, strict=True) if size == 0]
@@ -209,18 +214,9 @@ class Federation:
         return replace(self, train=Ragged.of(train), val=Ragged.of(val))
 
     def fingerprint(self) -> str:
-        """A short hash of everything a result depends on."""
-        digest = hashlib.blake2b(digest_size=8)
-        digest.update("\0".join(self.ids).encode())
-        for rows in (self.train, self.test, self.val):
-            if rows is not None:
-                digest.update(rows.index.tobytes() + rows.offsets.tobytes())
-        digest.update(np.ascontiguousarray(self.x).data)
-        digest.update(np.ascontiguousarray(self.y).data)
-        digest.update(repr((self.inputs, self.views)).encode())
-        if self.view is not None:
-            digest.update(self.view.tobytes())
-        return digest.hexdigest()
+        """A short hash of everything a result depends on: all arrays by dtype, shape and bytes; not the name."""
+        rows = (self.train, self.test, self.val)
+        return fingerprint(self.ids, rows, self.x, self.y, self.classes, self.inputs, self.views, self.view)
 
     @classmethod
     def from_arrays(

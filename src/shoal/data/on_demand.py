@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from shoal.data.digest import check_names, fingerprint
 from shoal.errors import BadInput
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 
 
 @dataclass(frozen=True)
 class OnDemand:
-    """A federation whose clients are produced when they are needed: memory grows with the cohort only."""
+    """A federation whose clients are produced when they are needed: memory grows with the cohort only.
+
+    `make` gives the data of a client. A dataclass instance is best: the fingerprint, by which `resume` knows the data,
+    takes it by its class and fields. Of a plain function it sees module and name only, not what the function captures.
+    """
 
     name: str
     ids: Cohort
@@ -22,6 +26,9 @@ class OnDemand:
     make: Callable[[str], ClientData]
     shape: tuple[int, ...]
     truth: Array | None = None
+
+    def __post_init__(self) -> None:
+        check_names(self.ids)
 
     @cached_property
     def roster(self) -> Roster:
@@ -41,6 +48,5 @@ class OnDemand:
         return self.make(self.ids[0])("train")[0][:1]
 
     def fingerprint(self) -> str:
-        digest = hashlib.blake2b("\0".join(self.ids).encode(), digest_size=8)
-        digest.update(self.sizes_N.tobytes() + repr(self.make).encode())
-        return digest.hexdigest()
+        """A short hash of ids, sizes, shape, classes and of what produces the clients; the same in every process."""
+        return fingerprint(self.ids, self.sizes_N, self.classes, self.shape, self.make)

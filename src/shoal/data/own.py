@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.digest import check_names
 from shoal.data.federation import Federation, Inputs, Ragged
 from shoal.errors import BadInput, DataMissing
 from shoal.seeds import Key
 from shoal.types import Array
+
+MOST_CLASSES = 1_000_000
+LARGEST = float(np.finfo(np.float32).max)  # of an input: most models compute in float32
 
 
 def from_arrays(
@@ -27,8 +31,12 @@ def from_arrays(
     """From `{client: (x, y)}`, a share `test` set aside per client, or from `{client: (x, y, x_test, y_test)}`.
 
     Lists, numpy arrays and torch tensors are taken. Samples of bytes with two or more axes count as images and are
-    divided by 255, other whole numbers stay as they are (tokens), the rest becomes float32. Labels are whole numbers
-    from 0 on. Test samples are drawn from each client's own random stream; a single sample is for training.
+    divided by 255, other whole numbers stay as they are (tokens). Floats stay float32 or float64, as they are given;
+    lists of Python floats are float64. A model turns them into its own precision, so float64 pays for runs with
+    `precision=float64` alone, and float32 takes half the memory. Inputs must be finite in float32 as well.
+
+    Labels are whole numbers from 0 on, below 1,000,000. Test samples are drawn from each client's own random stream;
+    a single sample is for training.
 
     >>> fed = from_arrays({"a": ([[1.0], [2.0]], [0, 1]), "b": ([[3.0]], [1])}, test=0.5)
     >>> fed.train.sizes.tolist(), fed.test.sizes.tolist()
@@ -42,6 +50,9 @@ def from_arrays(
     named = {str(client): data for client, data in clients.items()}
     if len(named) < len(clients):
         raise BadInput("two clients have the same name when written as text")
+    check_names(list(named))
+    if classes is not None and classes > MOST_CLASSES:
+        raise BadInput(f"classes must be at most {MOST_CLASSES:,}, not {classes:,}")
     xs: list[Array] = []
     ys: list[Array] = []
     train, test_rows, start = [], [], 0
@@ -143,11 +154,27 @@ def _checked(client: str, x: Any, y: Any) -> tuple[Array, Array]:
         raise BadInput(f"the inputs of client {client!r} must be numbers, not {x_N.dtype}")
     if y_N.ndim != 1 or x_N.ndim < 1 or len(x_N) != len(y_N):
         raise BadInput(f"client {client!r} has inputs of shape {x_N.shape} and labels of shape {y_N.shape}")
-    if len(y_N) and (y_N.dtype.kind not in "biuf" or not np.all(y_N == np.floor(y_N)) or y_N.min() < 0):
-        raise BadInput(f"the labels of client {client!r} must be whole numbers from 0 on")
+    _check_labels(client, y_N)
     if x_N.dtype.kind == "f" and not np.isfinite(x_N).all():
         raise BadInput(f"the inputs of client {client!r} hold a value that is not finite")
+    if x_N.dtype.kind == "f" and (x_N.max(initial=0) > LARGEST or x_N.min(initial=0) < -LARGEST):
+        raise BadInput(f"the inputs of client {client!r} hold a value beyond {LARGEST:.1e}; scale them down")
+    if x_N.dtype == np.uint64 and x_N.max(initial=0) > np.iinfo(np.int64).max:
+        raise BadInput(f"the inputs of client {client!r} hold a whole number of more than 63 bits; use floats")
     return x_N, y_N.astype(np.int64)
+
+
+def _check_labels(client: str, y_N: Array) -> None:
+    if not len(y_N):
+        return
+    whole = y_N.dtype.kind in "biu" or (y_N.dtype.kind == "f" and np.isfinite(y_N).all() and np.all(y_N % 1 == 0))
+    if not whole or y_N.min() < 0:
+        raise BadInput(f"the labels of client {client!r} must be whole numbers from 0 on")
+    if y_N.max() >= MOST_CLASSES:
+        raise BadInput(
+            f"client {client!r} has label {int(y_N.max())}; labels number the classes from 0 on and must be below "
+            f"{MOST_CLASSES:,}"
+        )
 
 
 def _stored(xs: list[Array]) -> tuple[Array, Inputs]:
@@ -160,8 +187,20 @@ def _stored(xs: list[Array]) -> tuple[Array, Inputs]:
         return np.concatenate(xs), Inputs(0.0, 255.0)
     if True in bytes_:
         raise BadInput("some clients have images as bytes and others as other numbers; use one kind for all")
-    x = np.concatenate(xs)
-    return x.astype(np.int64 if x.dtype.kind in "iu" else np.float32), Inputs()
+    dtype = common_dtype(xs)
+    return np.concatenate([x.astype(dtype, copy=False) for x in xs]), Inputs()
+
+
+def common_dtype(arrays: Sequence[Array]) -> type[np.generic]:
+    """The dtype that samples are kept in: int64 if all are whole numbers, float64 if any is so fine, else float32.
+
+    >>> common_dtype([np.zeros(1, np.float32), np.zeros(1, int)]).__name__
+    'float32'
+    """
+    kinds = {a.dtype.kind for a in arrays}
+    if "f" in kinds:
+        return np.float64 if any(a.dtype.kind == "f" and a.dtype.itemsize > 4 for a in arrays) else np.float32
+    return np.float32 if kinds == {"b"} else np.int64
 
 
 def _items(client: str, data: Any) -> tuple[Array, Array]:

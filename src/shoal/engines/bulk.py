@@ -38,12 +38,20 @@ def in_bulk(
         units += [Slice(task, piece, View(turns=turns), k) for piece in cut(samples, SLICE)]
         spans.append((members, samples, first, len(units)))
     outcomes = dict(backend.run(units, models_KP))
-    out: dict[str, Array] = {}
+    again = [u for u, outcome in outcomes.items() if outcome.answer is None]  # a worker may have died: once more
+    outcomes |= {again[i]: outcome for i, outcome in backend.run([units[u] for u in again], models_KP)}
+    dims = {"C": classes}
+    out: dict[str, Array] = {
+        name: np.zeros(
+            (len(known), *(dims[letter] for letter in f.shape)), np.float64 if f.kind == "float" else np.int64
+        )
+        for name, f in task.fields.items()
+    }
     for members, samples, first, last in spans:
         rows = [rows_of(outcomes[u]) for u in range(first, last)] or [np.zeros((0, classes))]
         stacked = tally(task, federation, known, index, members, samples, np.concatenate(rows))
         for name, values in stacked.items():
-            out.setdefault(name, np.zeros((len(known), *values.shape[1:]), values.dtype))[members] = values
+            out[name][members] = values
     return out
 
 

@@ -124,7 +124,7 @@ class Front:
             sizes = {c: self.clients.size(c) for c in names}
             memories = {c: self._memory(c) for c in names}
             units.append(Chain(task, names, int(k), memories, key, dims, sizes, sum(sizes.values()), self._timeout))
-        good, bad = [], absent
+        good, bad = [], list(absent)
         for number, (unit, out) in enumerate(zip(units, self._run(units, models_KP), strict=True)):
             bad += out.failed
             if out.answer is not None:
@@ -140,8 +140,9 @@ class Front:
 
     def commit(self) -> None:
         """What clients kept in this round is kept."""
-        self.memories.update(self._pending)
-        self._pending = {}
+        if self._pending:
+            self.memories = {**self.memories, **self._pending}
+            self._pending = {}
 
     def rollback(self) -> None:
         """The round did not happen: what clients kept in it is forgotten."""
@@ -227,6 +228,6 @@ class Front:
     def _enough(self, task: Task, came: int, asked: int) -> None:
         least = min(self._least, asked)
         if came < least:
-            events = [e for e in self._ledger.events if e.get("task") == task.name]
+            events = [e for e in self._ledger.events if e.get("task") == task.name and "client" in e]
             why = f"; {events[0]['client']!r}: {events[0]['reason']}" if events else ""
-            raise TooFewAnswers(f"{came} of {asked} answered {task.name!r}, at least {least} must{why}")
+            raise TooFewAnswers(f"{came} of {asked} answered {task.name!r}, at least {least} must{why}", came)

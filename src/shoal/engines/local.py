@@ -10,15 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import send_handle
-from typing import Any
+
+import cloudpickle
 
 from shoal.data.federation import Source
-from shoal.engines.shared import Publisher
-from shoal.engines.unit import Clock, Outcome, Unit
+from shoal.engines.shared import Block, Publisher
+from shoal.engines.unit import Clock, Outcome, Unit, failed
 from shoal.engines.worker import READY, unpack
 from shoal.errors import BadInput
 from shoal.layout import Layout
-from shoal.types import Array, Failure
+from shoal.types import Array
 
 BOOT = (
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
@@ -48,7 +49,26 @@ class Member:
         self.job: tuple[int, float] | None = None  # unit number and when it began
         self.alive, self.ready = True, False  # ready: it has started up and said so
 
+    def tell(self, *message: object) -> None:
+        """Send a message; a worker that is gone is noticed later, when it is needed."""
+        if self.alive:
+            try:
+                self.connection.send(message)
+            except OSError:
+                self.kill()
+
+    def hand_over(self, number: int, block: Block) -> None:
+        """Give the worker access to a block."""
+        self.tell("block", number, block.size)
+        if self.alive:
+            try:
+                send_handle(self.connection, block.fd, self.process.pid)
+            except OSError:
+                self.kill()
+
     def kill(self) -> None:
+        if not self.alive:
+            return
         self.process.kill()
         self.process.wait()
         self.connection.close()
@@ -86,6 +106,7 @@ class Workers:
         self._open = (self._publisher.dump("layout", layout), device)
         self._federation = self._library = None
         self._arena_size = max(1 << 20, 2 * layout.bytes)
+        self._revive()
         for m in self._members:
             self._tell_open(m)
 
@@ -93,18 +114,16 @@ class Workers:
         self._federation = self._publisher.dump("federation", federation)
         for m in self._members:
             self._sync(m)
-            m.connection.send(("use", self._federation))
+            m.tell("use", self._federation)
 
     def know(self, library_VP: Array) -> None:
         self._library = self._publisher.dump("library", library_VP)
         for m in self._members:
             self._sync(m)
-            m.connection.send(("know", self._library))
+            m.tell("know", self._library)
 
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
-        for place, m in enumerate(self._members):
-            if not m.alive:
-                self._replace(place)
+        self._revive()
         self._share_models(models_KP)
         waiting = sorted(range(len(units)), key=lambda i: (units[i].cost, -i))  # the longest is popped first
         try:
@@ -121,35 +140,33 @@ class Workers:
 
     def close(self) -> None:
         for m in self._members:
-            if m.alive:
-                m.kill()
+            m.kill()
         self._members = []
         self._publisher.close()
 
     def _hand(self, m: Member, number: int, unit: Unit) -> None:
-        import cloudpickle
-
+        m.tell("unit", number, cloudpickle.dumps(unit, protocol=5))
         m.job = (number, self._clock())
-        try:
-            m.connection.send(("unit", number, cloudpickle.dumps(unit, protocol=5)))
-        except OSError:
-            pass  # the worker is gone; `_collect` sees it
 
     def _collect(self, units: Sequence[Unit]) -> Iterator[tuple[int, Outcome]]:
         """Wait until something happens: an answer, a death, or the end of somebody's time."""
-        busy = [m for m in self._members if m.job]
-        limits = [limit for m in busy if m.job and (limit := units[m.job[0]].timeout) is not None]
-        ready = wait([m.connection for m in busy], timeout=min(limits, default=None) and 0.1)
+        busy = [m for m in self._members if m.job and m.alive]
+        watched = any(m.job and units[m.job[0]].limit is not None for m in busy)
+        ready = wait([m.connection for m in busy], timeout=0.1 if watched else None) if busy else []
         for place, m in enumerate(self._members):
             if m.job is None:
                 continue
             number, began = m.job
+            if not m.alive:
+                self._replace(place)
+                yield number, failed(units[number], "failed: its worker process died")
+                continue
             if m.connection in ready:
                 try:
                     message = m.connection.recv()
                 except (EOFError, OSError):
+                    code = ending(m.process)
                     self._replace(place)
-                    code = m.process.returncode
                     yield number, failed(units[number], f"failed: its worker process died (exit code {code})")
                     continue
                 if message == READY:
@@ -158,25 +175,29 @@ class Workers:
                 m.job = None
                 yield number, unpack(message[1], self._publisher.blocks[m.arena])
                 continue
-            limit = units[number].timeout
+            limit = units[number].limit
             if m.ready and limit is not None and self._clock() - began > limit + GRACE:
                 self._replace(place)
                 yield number, failed(units[number], f"late: no answer after {limit:g} s")
 
+    def _revive(self) -> None:
+        for place, m in enumerate(self._members):
+            if not m.alive or m.process.poll() is not None:
+                self._replace(place)
+
     def _replace(self, place: int) -> None:
         """A fresh worker that knows all that the old one was told."""
         old = self._members[place]
-        if old.alive:
-            old.kill()
+        old.kill()
         if old.arena:
             self._publisher.drop(old.arena)
         m = self._members[place] = Member()
         self._tell_open(m)
         if self._federation is not None:
-            m.connection.send(("use", self._federation))
+            m.tell("use", self._federation)
         if self._library is not None:
-            m.connection.send(("know", self._library))
-        m.connection.send(("models", *self._models))
+            m.tell("know", self._library)
+        m.tell("models", *self._models)
 
     def _tell_open(self, m: Member) -> None:
         assert self._open is not None
@@ -185,19 +206,18 @@ class Workers:
             if old:
                 self._publisher.drop(old)
         self._sync(m)
-        m.connection.send(("arena", m.arena))
-        m.connection.send(("open", *self._open))
+        m.tell("arena", m.arena)
+        m.tell("open", *self._open)
 
     def _sync(self, m: Member) -> None:
         """Hand the worker the blocks it does not have, and take away the ones that are gone."""
         arenas = {other.arena for other in self._members} - {m.arena}
         wanted = set(self._publisher.blocks) - arenas
         for number in m.blocks - wanted:
-            m.connection.send(("drop", number))
+            m.tell("drop", number)
         for number in wanted - m.blocks:
             block = self._publisher.blocks[number]
-            m.connection.send(("block", number, block.size))
-            send_handle(m.connection, block.fd, m.process.pid)
+            m.hand_over(number, block)
         m.blocks = wanted
 
     def _share_models(self, models_KP: Array | None) -> None:
@@ -213,9 +233,12 @@ class Workers:
             self._models = (number, models_KP.shape, models_KP.dtype.str)
         for m in self._members:
             self._sync(m)
-            m.connection.send(("models", *self._models))
+            m.tell("models", *self._models)
 
 
-def failed(unit: Unit, reason: str) -> Outcome:
-    client: Any = getattr(unit, "client", None) or unit.who
-    return Outcome(None, {}, (Failure(client, reason),))
+def ending(process: subprocess.Popen[bytes]) -> int | None:
+    """The exit code of a process that has closed its end; None if it is still there after a moment."""
+    try:
+        return process.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        return None

@@ -13,6 +13,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from shoal.errors import BadInput
 from shoal.types import Array
 
 LARGE = 1 << 20  # arrays from this size on are shared instead of copied into a message
@@ -33,7 +34,7 @@ class Block:
         for folder in ("/dev/shm", tempfile.gettempdir()):
             try:
                 with tempfile.TemporaryFile(dir=folder) as file:
-                    os.posix_fallocate(file.fileno(), 0, size)
+                    reserve(file.fileno(), size)
                     return cls(os.dup(file.fileno()), size)
             except OSError as e:
                 error = e
@@ -50,6 +51,14 @@ class Block:
             self.map.close()
         except BufferError:  # an array still looks at it; the memory goes with that array
             pass
+
+
+def reserve(fd: int, size: int) -> None:
+    """Give a file its size, and where the system can tell, make sure that there is room for it."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(fd, 0, size)
+    else:
+        os.ftruncate(fd, size)
 
 
 class Publisher:
@@ -87,7 +96,10 @@ class Publisher:
         stream = io.BytesIO()
         pickler = cloudpickle.CloudPickler(stream, protocol=5)
         pickler.persistent_id = share
-        pickler.dump(thing)
+        try:
+            pickler.dump(thing)
+        except (pickle.PicklingError, TypeError, AttributeError) as e:
+            raise BadInput(f"the {topic} cannot be sent to worker processes ({e}); use engine=serial") from e
         self._used[topic] = used
         needed = set().union(*self._used.values())
         for name in [name for name in self._known if name not in needed]:

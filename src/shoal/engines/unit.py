@@ -39,14 +39,16 @@ class Outcome:
 
 
 class Unit(Protocol):
+    """A piece of work, who is at it, what it costs next to others, and how long it may take in all."""
+
     @property
     def cost(self) -> int: ...
 
     @property
-    def who(self) -> str: ...
+    def who(self) -> tuple[str, ...]: ...
 
     @property
-    def timeout(self) -> float | None: ...
+    def limit(self) -> float | None: ...
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome: ...
 
@@ -78,8 +80,12 @@ class OneClient:
     timeout: float | None = None
 
     @property
-    def who(self) -> str:
-        return self.client
+    def who(self) -> tuple[str, ...]:
+        return (self.client,)
+
+    @property
+    def limit(self) -> float | None:
+        return self.timeout
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         models = None if models_KP is None else models_KP if self.which < 0 else models_KP[self.which]
@@ -101,8 +107,12 @@ class Chain:
     timeout: float | None = None
 
     @property
-    def who(self) -> str:
-        return " > ".join(self.clients)
+    def who(self) -> tuple[str, ...]:
+        return self.clients
+
+    @property
+    def limit(self) -> float | None:
+        return None if self.timeout is None else self.timeout * len(self.clients)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         assert models_KP is not None
@@ -136,15 +146,15 @@ class Slice:
     index: Array
     view: View
     which: int
-    timeout: float | None = None
+    limit: float | None = None
 
     @property
     def cost(self) -> int:
         return len(self.index)
 
     @property
-    def who(self) -> str:
-        return f"{len(self.index)} samples"
+    def who(self) -> tuple[str, ...]:
+        return (f"{len(self.index)} samples",)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         assert models_KP is not None and isinstance(site.federation, Federation)
@@ -167,7 +177,7 @@ def attempt(
     try:
         known = recall(memory, site.library_VP)
         answer, keep = task(site.net, models, site.federation.client(client), known, key)
-    except Exception as e:
+    except (Exception, SystemExit) as e:
         return Outcome(None, {}, (Failure(client, explain(e)),))
     if not isinstance(answer, Mapping):
         return Outcome(None, {}, (Failure(client, not_an_answer(answer)),))
@@ -194,5 +204,10 @@ def safely(unit: Unit, site: Site, models_KP: Array | None) -> Outcome:
     """Run a unit; what it raises becomes a reason."""
     try:
         return unit(site, models_KP)
-    except Exception as e:
-        return Outcome(None, {}, (Failure(unit.who, explain(e)),))
+    except (Exception, SystemExit) as e:
+        return failed(unit, explain(e))
+
+
+def failed(unit: Unit, reason: str) -> Outcome:
+    """Nobody of the unit answered."""
+    return Outcome(None, {}, tuple(Failure(client, reason) for client in unit.who))

@@ -57,6 +57,8 @@ def _judge(name: str, value: Any, field: Field, dims: Dims, dtype: np.dtype[Any]
         return _weigh(name, float(array), announced)
     if field.low is not None and array.size and array.min() < field.low:
         return f"{name} is below {field.low:g}"
+    if field.kind == "int" and array.size and float(np.abs(array.astype(np.float64)).max()) >= 2.0**63:
+        return f"{name} is too large"
     high = dims["K"] - 1 if field.high == "K" else field.high
     if high is not None and array.size and array.max() > high:
         return f"{name} is above {high:g}"

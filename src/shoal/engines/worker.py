@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
+import time
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from typing import Any
@@ -12,7 +14,7 @@ import numpy as np
 import torch
 
 from shoal.engines.shared import Block, load
-from shoal.engines.unit import Outcome, Site, safely
+from shoal.engines.unit import Outcome, Site, explain, failed, safely
 from shoal.net import Net
 from shoal.types import Array
 
@@ -63,8 +65,13 @@ class Worker:
 
     def do_unit(self, number: int, data: bytes) -> None:
         assert self.site is not None
-        outcome = safely(load(data, self.blocks), self.site, self.models_KP)
-        self.connection.send((number, self.pack(outcome)))
+        unit = load(data, self.blocks)
+        outcome = safely(unit, self.site, self.models_KP)
+        try:
+            packed = self.pack(outcome)
+        except Exception as e:
+            packed = self.pack(failed(unit, f"the answer cannot be sent: {explain(e)}"))
+        self.connection.send((number, packed))
 
     def pack(self, outcome: Outcome) -> bytes:
         """Large arrays of an answer are put into the arena while there is room; the rest goes into the message."""
@@ -90,10 +97,18 @@ def unpack(data: bytes, arena: Block) -> Outcome:
     return Outcome(answer, memories, failed)
 
 
+def follow(parent: int) -> None:
+    """End with the parent, also in the middle of a long unit."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
+
+
 def main(fd: int) -> None:
     """Entry point of the process; `fd` is its end of the connection."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
+    threading.Thread(target=follow, args=(os.getppid(),), daemon=True).start()
     try:
         Worker(Connection(fd)).serve()
     except (EOFError, BrokenPipeError, ConnectionResetError):

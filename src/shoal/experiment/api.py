@@ -15,7 +15,7 @@ from shoal.experiment.callbacks import Files, Observer, PeakMemory
 from shoal.experiment.folder import Folder
 from shoal.experiment.history import History, summarise
 from shoal.experiment.loop import Moment, play
-from shoal.experiment.prepare import OWN, Prepared, make_backend, prepare
+from shoal.experiment.prepare import OWN, Prepared, make_backend, prepare, settings_of
 from shoal.experiment.result import Run
 from shoal.layout import ModelFactory
 from shoal.types import Algorithm
@@ -26,8 +26,8 @@ log = logging.getLogger("shoal")
 
 def run(
     algorithm: str | Algorithm = "fedavg",
-    federation: str | Source = "digits",
-    model: str | ModelFactory = "mclr",
+    federation: str | Source | None = None,
+    model: str | ModelFactory | None = None,
     *,
     out: str | Path | None = None,
     engine: str | Backend = "local",
@@ -36,27 +36,25 @@ def run(
 ) -> Run:
     """Run one experiment.
 
-    `algorithm` is a name or an algorithm object, `federation` the name of a data set or a `Federation`, `model` a
-    name or a function that makes an `nn.Module`. All keys of `shoal list keys` and the algorithm's own may follow.
-    With `out` the run is written to that folder and can be resumed.
+    `algorithm` is a name or an algorithm object, `federation` the name of a data set or a `Federation` (default:
+    digits), `model` a name or a function that makes an `nn.Module` (default: mclr). All keys of `shoal list keys` and
+    the algorithm's own may follow. With `out` the run is written to that folder and can be resumed.
 
     >>> import shoal
     >>> run = shoal.run("fedprox", "digits", rounds=3, mu=0.1, lr=0.1, engine="serial")
     >>> run.summary["rounds"]
     3
     """
-    backend: Backend | None = None
-    ours = False
+    pairs = {**settings, "engine": engine} if isinstance(engine, str) else settings
+    backend, ours = make_backend(engine, settings_of(algorithm, pairs)[0].workers)  # starts up while data is loaded
     try:
-        backend, ours = make_backend(engine, settings.get("workers"))
-        pairs = {**settings, "engine": engine} if isinstance(engine, str) else settings
         prepared = prepare(algorithm, federation, model, pairs)
-        folder = None if out is None else Folder(out)
-        if folder is not None:
-            folder.create(prepared.config, __version__)
-        return execute(prepared, backend, folder, observers)
+        if out is None:
+            return execute(prepared, backend, None, observers)
+        with Folder(out).begun(prepared.config, __version__) as folder:
+            return execute(prepared, backend, folder, observers)
     finally:
-        if ours and backend is not None:
+        if ours:
             backend.close()
 
 
@@ -78,8 +76,10 @@ def resume(
     folder = Folder(path)
     config = folder.config()
     fingerprint = config.pop("fingerprint", None)
-    config.pop("object", None)
+    object_, digest = config.pop("object", None), config.pop("model_digest", None)
     name = config.pop("algorithm")
+    if algorithm is not None and object_ is not None and repr(algorithm) != object_:
+        raise RunFolderError(f"{folder.path} was begun with another algorithm: {object_}")
     for key, given, value in (
         ("algorithm", algorithm, name),
         ("data", federation, config.get("data")),
@@ -98,6 +98,8 @@ def resume(
     backend, ours = make_backend(engine, workers or config.get("workers"))
     try:
         prepared = prepare(algorithm or name, federation, model, {**config, **own}, fingerprint)
+        if digest is not None and prepared.plan.layout.digest() != digest:
+            raise RunFolderError(f"the model is not the one that {folder.path} began with; give the same one to go on")
         begin, complaints = checkpoint.newest(folder.checkpoints, prepared.plan.algorithm)
         for complaint in complaints:
             log.warning(complaint)

@@ -34,15 +34,17 @@ def encode(value: Any, arrays: dict[str, Array], seen: dict[int, str] | None = N
     if isinstance(value, np.ndarray):
         if id(value) not in seen:
             seen[id(value)] = f"a{len(arrays)}"
-            arrays[seen[id(value)]] = np.ascontiguousarray(value)
+            arrays[seen[id(value)]] = np.array(value, order="C")
         return {"array": seen[id(value)]}
     if isinstance(value, np.generic):
-        return value.item()
+        return {"scalar": encode(np.asarray(value), arrays)["array"]}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: encode(getattr(value, f.name), arrays, seen) for f in dataclasses.fields(value)}
         return {"record": type(value).__name__, "fields": fields}
     if isinstance(value, Mapping):
-        return {"map": {str(k): encode(v, arrays, seen) for k, v in value.items()}}
+        if not all(isinstance(k, str) for k in value):
+            raise TypeError("a map in a state must have strings as keys")
+        return {"map": {k: encode(v, arrays, seen) for k, v in value.items()}}
     if isinstance(value, tuple):
         return {"tuple": [encode(v, arrays, seen) for v in value]}
     if value is None or isinstance(value, bool | int | float | str):
@@ -54,6 +56,8 @@ def decode(tree: Any, arrays: Mapping[str, Array], records: Mapping[str, type]) 
     """The other side of `encode`; `records` names the dataclasses that may occur."""
     if not isinstance(tree, dict):
         return tree
+    if "scalar" in tree:
+        return arrays[tree["scalar"]][()]
     if "array" in tree:
         return arrays[tree["array"]]
     if "tuple" in tree:
@@ -77,7 +81,8 @@ def write(path: Path, value: Any) -> None:
     arrays: dict[str, Array] = {}
     tree = encode(value, arrays)
     arrays = arrays or {"none": np.zeros(0, np.uint8)}
-    meta = {"tree": json.dumps(tree), "crc": str(checksum(arrays))}
+    text = json.dumps(tree)
+    meta = {"tree": text, "crc": str(checksum(text, arrays))}
     partial = path.with_name(f".{path.name}.partial")
     save_file(arrays, partial, metadata=meta)
     with open(partial, "rb") as file:
@@ -91,15 +96,15 @@ def read(path: Path, records: Mapping[str, type]) -> Any:
         with safe_open(path, framework="numpy") as file:
             meta = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if int(meta["crc"]) != checksum(arrays):
+        if int(meta["crc"]) != checksum(meta["tree"], arrays):
             raise Damaged("its checksum does not fit")
         return decode(json.loads(meta["tree"]), arrays, records)
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as e:
         raise Damaged(str(e).splitlines()[0] if str(e) else type(e).__name__) from e
 
 
-def checksum(arrays: Mapping[str, Array]) -> int:
-    crc = 0
+def checksum(text: str, arrays: Mapping[str, Array]) -> int:
+    crc = zlib.crc32(text.encode())
     for name in sorted(arrays):
         crc = zlib.crc32(arrays[name].tobytes(), zlib.crc32(name.encode(), crc))
     return crc

@@ -13,12 +13,14 @@ from shoal.errors import BadInput, RunFolderError
 from shoal.experiment.config import Settings
 from shoal.experiment.folder import Folder, planned
 from shoal.experiment.history import History, summarise
+from shoal.experiment.prepare import OWN
 
 NOT_TELLING = (
     "seed",
     "engine",
     "workers",
     "fingerprint",
+    "model_digest",
     "checkpoint_every",
     "format",
 )  # do not make a setting another
@@ -100,6 +102,10 @@ def compare(paths: Iterable[str | Path], target: float | None = None) -> list[Li
         raise BadInput(f"a target is an accuracy between 0 and 1, not {target}")
     folders = [Folder(p) for p in expand(paths)]
     flat = [flatten(f.config()) for f in folders]
+    for config in flat:
+        for key, mark in (("data", "fingerprint"), ("model", "model_digest")):
+            if config.get(key) == OWN:
+                config[key] = f"own {config.get(mark, '')}"
     differing = sorted(k for k in {k for c in flat for k in c} if k not in NOT_TELLING and differs(k, flat))
     lines: dict[str, list[Folder]] = {}
     for folder, config in zip(folders, flat, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -47,7 +47,9 @@ class Settings(BaseModel):
     precision: Literal["float32", "float64"] = Field("float32", description="numbers of a model")
     eval_every: int = Field(1, ge=1, description="rounds between tests")
     eval_clients: int | None = Field(None, ge=1, description="clients tested; default: all up to 10,000, else 1,000")
-    checkpoint_every: int | Literal["auto"] = Field("auto", description="rounds between checkpoints, or auto")
+    checkpoint_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto", description="rounds between checkpoints, or auto"
+    )
     min_answers: int = Field(1, ge=0, description="answers a round needs, else it changes nothing")
     timeout: float | None = Field(None, gt=0, description="seconds a client may take for a task")
 

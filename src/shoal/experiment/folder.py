@@ -6,16 +6,18 @@ import csv
 import json
 import os
 import platform
+import shutil
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from shoal.errors import RunFolderError
+from shoal.errors import RunFolderError, ShoalError
 from shoal.experiment.history import History
 from shoal.experiment.row import Row
 from shoal.layout import Layout
@@ -49,6 +51,21 @@ class Folder:
                 f"cannot write the run folder {self.path}: {e.strerror or e}; choose another one with out=DIR"
             ) from e
 
+    @contextmanager
+    def begun(self, config: Mapping[str, Any], version: str) -> Iterator[Folder]:
+        """Begin a run here; if it cannot even start, the folder is left as it was found."""
+        before = set(self.path.iterdir()) if self.path.is_dir() else None
+        self.create(config, version)
+        try:
+            yield self
+        except ShoalError:
+            if not any(self.rows()):
+                for path in set(self.path.iterdir()) - (before or set()):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                if before is None:
+                    self.path.rmdir()
+            raise
+
     def config(self) -> dict[str, Any]:
         """The resolved settings; a sentence if this is no run folder, or one of another version."""
         path = self.path / "config.toml"
@@ -64,6 +81,8 @@ class Folder:
                 f"{self.path} has format {found}, this version of Shoal reads {FORMAT}; use the version that wrote it "
                 f"({self.path / 'environment.json'} names it)"
             )
+        if "algorithm" not in config:
+            raise RunFolderError(f"{path} names no algorithm; it was not written by a run")
         return config
 
     def change_rounds(self, rounds: int) -> None:
@@ -129,7 +148,10 @@ class Folder:
     def summary(self) -> Row | None:
         """The summary of a complete run, None while it is not."""
         path = self.path / "summary.json"
-        found: Row | None = json.loads(path.read_text()) if path.is_file() else None
+        try:
+            found: Row | None = json.loads(path.read_text()) if path.is_file() else None
+        except (OSError, ValueError) as e:
+            raise RunFolderError(f"{path} cannot be read: {e}") from e
         return found
 
     def _json(self, name: str, value: Mapping[str, Any]) -> None:
@@ -152,7 +174,8 @@ def save_models(folder: Path, serving: Serving, layout: Layout) -> None:
         save_arrays({"models": serving.models_KP}, folder / "clients.safetensors", metadata={"ids": json.dumps(ids)})
         return
     for k, model_P in enumerate(serving.models_KP):
-        save_file(layout.named(model_P), folder / f"group_{k}.safetensors")
+        tensors = layout.module(model_P).state_dict()  # also what does not travel: frozen and tied parts
+        save_file({n: t.clone().contiguous() for n, t in tensors.items()}, folder / f"group_{k}.safetensors")
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -56,21 +56,29 @@ class History(Sequence[Row]):
         """The first round that counts and reaches an accuracy."""
         return next((r for r in self.tested() if r["accuracy"] >= target), None)
 
-    def vectors(self, until: int | None = None) -> int:
-        """Models sent, down and up, up to a round: the papers' figure, without evaluation and diagnostics."""
-        return sum(self._traffic(r, ("down", "up")) for r in self._until(until))
+    def vectors(self, until: int | None = None, everything: bool = False) -> int:
+        """Models sent, down and up and among servers, up to a round.
 
-    def bytes(self, until: int | None = None) -> int:
-        """Bytes sent, down and up, up to a round, without evaluation and diagnostics."""
-        return sum(self._traffic(r, ("bytes_down", "bytes_up")) for r in self._until(until))
+        The papers' figure: without evaluation and diagnostics, and without what they do not count (spec 6.2);
+        `everything` counts all that the engine moved.
+        """
+        rows = self._until(until)
+        uncounted = 0 if everything else sum(self._traffic(r, ("uncounted",), False) for r in rows)
+        sent = sum(self._traffic(r, ("down", "up"), everything) for r in rows)
+        return sent - uncounted + sum(int(r.get("relayed", 0)) for r in rows)
+
+    def bytes(self, until: int | None = None, everything: bool = False) -> int:
+        """Bytes sent between clients and server, down and up, up to a round; without evaluation and diagnostics."""
+        return sum(self._traffic(r, ("bytes_down", "bytes_up"), everything) for r in self._until(until))
 
     def _until(self, until: int | None) -> list[Row]:
         return [r for r in self._rows if until is None or r["round"] <= until]
 
     @staticmethod
-    def _traffic(row: Row, names: tuple[str, ...]) -> int:
+    def _traffic(row: Row, names: tuple[str, ...], everything: bool) -> int:
         counts = row.get("traffic", {})
-        return sum(counts[task][n] for task in counts if task not in NOT_CLIENTS_WORK for n in names)
+        counted = [task for task in counts if everything or task not in NOT_CLIENTS_WORK]
+        return sum(int(counts[task][n]) for task in counted for n in names)
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame with a row per round."""
@@ -103,6 +111,8 @@ def summarise(history: History) -> Row:
         "partial_rounds": sum(bool(r.get("partial")) for r in history),
         "vectors": history.vectors(),
         "bytes": history.bytes(),
+        "vectors_with_evaluation": history.vectors(everything=True),
+        "bytes_with_evaluation": history.bytes(everything=True),
         "seconds": sum(r["time"]["round"] for r in history),
     }
     chosen = history.best("val_accuracy")

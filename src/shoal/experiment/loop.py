@@ -52,7 +52,10 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
     who = sample_of(plan.federation, plan.eval_clients, plan.seed)
     if begin is None:
         clock = time.perf_counter()
-        state, record = algorithm.init(engine, key.at(0))
+        try:
+            state, record = algorithm.init(engine, key.at(0))
+        except TooFewAnswers as e:
+            raise ShoalError(f"the run cannot begin: {e}") from e
         engine.commit()
         begin = moment(plan, engine, 0, state, record, {}, clock)
         yield begin
@@ -67,7 +70,7 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
             engine.commit()
         except TooFewAnswers as e:
             engine.rollback()
-            if t == 1 and str(e).startswith("0 of "):
+            if t == 1 and not e.came:
                 raise ShoalError(f"no client could do the first round: {e}") from e
             record = Record(events=({"kind": "round skipped", "reason": str(e)},))
             extra = {"skipped": True}

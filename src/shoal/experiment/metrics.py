@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -48,15 +48,14 @@ def worst_tenth(accuracy_N: Array) -> float:
     return float(known[: max(1, math.ceil(len(known) / 10))].mean()) if len(known) else math.nan
 
 
-def discrepancy(local_NP: Array, model_NP: Array) -> float:
+def discrepancy(local_NP: Iterable[Array], model_NP: Iterable[Array]) -> float:
     """Mean distance of the clients' solutions from the model after aggregation of the same round (spec 3.6).
 
     >>> discrepancy(np.array([[3.0, 4.0], [0.0, 0.0]]), np.zeros((2, 2)))
     2.5
     """
-    if not len(local_NP):
-        return math.nan
-    return float(np.mean([np.linalg.norm(a.astype(np.float64) - b) for a, b in zip(local_NP, model_NP, strict=True)]))
+    apart = [np.linalg.norm(a.astype(np.float64) - b) for a, b in zip(local_NP, model_NP, strict=True)]
+    return float(np.mean(apart)) if apart else math.nan
 
 
 def training_loss(loss_N: Array, count_N: Array) -> float:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from shoal.data.build import build
+import torch
+
+from shoal.data.build import build, is_own
 from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
@@ -41,10 +43,15 @@ def prepare(
 ) -> Prepared:
     """Check all settings and build the plan of one run; `fingerprint` is that of the data it must have."""
     pairs = dict(pairs)
-    if isinstance(federation, str):
-        pairs["data"] = federation
-    if isinstance(model, str):
-        pairs["model"] = model
+    for key, given in (("data", federation), ("model", model)):
+        if given is not None and key in pairs:
+            raise BadInput(f"{key} is given twice, by name and as an argument; leave one out")
+        if isinstance(given, str):
+            pairs[key] = given
+    if not isinstance(federation, str | None) and pairs.get("partition") is not None:
+        raise BadInput("a federation that is given as an object is already dealt to clients; leave partition out")
+    if not isinstance(federation, str | None) and not hasattr(federation, "roster"):
+        raise BadInput(f"a federation is the name of a data set or a Federation, not {type(federation).__name__}")
     settings, own = settings_of(algorithm, pairs)
     source = load(settings, federation)
     if fingerprint is not None and source.fingerprint() != fingerprint:
@@ -55,10 +62,14 @@ def prepare(
             f"clients_per_round={settings.clients_per_round} but the federation has {clients} clients; "
             f"use clients_per_round={clients} or selection=all"
         )
+    asked = min(settings.clients_per_round or 20, clients) if settings.selection != "all" else clients
+    if settings.min_answers > asked:
+        raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
+    check_device(settings.device)
     layout = make_layout(settings, model, source)
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
-    config = config_of(name, chosen, algorithm, federation, model, settings, source)
+    config = config_of(name, chosen, algorithm, federation, model, settings, source, layout.digest())
     plan = Plan(chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients)
     return Prepared(plan, settings, config, name)
 
@@ -81,7 +92,10 @@ def settings_of(algorithm: str | Algorithm, pairs: Mapping[str, Any]) -> tuple[S
 
 def load(settings: Settings, federation: str | Source | None) -> Source:
     seed = settings.seed if settings.data_seed is None else settings.data_seed
-    source = built(settings.data, settings.partition, seed) if isinstance(federation, str | None) else federation
+    if not isinstance(federation, str | None):
+        source = federation
+    else:  # own files may change between two runs, the named data sets do not
+        source = (build_one if is_own(settings.data) else built)(settings.data, settings.partition, seed)
     if settings.val:
         if not isinstance(source, Federation):
             raise BadInput("val needs a federation in memory; clients produced on demand have no validation split")
@@ -89,10 +103,23 @@ def load(settings: Settings, federation: str | Source | None) -> Source:
     return source
 
 
-@lru_cache(maxsize=1)
-def built(data: str, partition: str | None, seed: int) -> Source:
-    """The named federation; the runs of a sweep over algorithms share one."""
+def build_one(data: str, partition: str | None, seed: int) -> Source:
+    """The named federation."""
     return build(data, partition, Key(seed))
+
+
+built = lru_cache(maxsize=1)(build_one)  # the runs of a sweep over algorithms share one
+
+
+def check_device(name: str) -> None:
+    try:
+        device = torch.device(name)
+    except RuntimeError as e:
+        raise BadInput(f"device={name} is not possible: use cpu or cuda") from e
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise BadInput(f"device={name} is not possible: this machine has no CUDA device; use device=cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise BadInput(f"device={name} is not possible: use cpu or cuda")
 
 
 def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source) -> Layout:
@@ -113,6 +140,7 @@ def config_of(
     model: str | ModelFactory | None,
     settings: Settings,
     source: Source,
+    digest: str,
 ) -> dict[str, Any]:
     """The resolved settings; what was given as an object is marked as the user's own."""
     if isinstance(algorithm, str):
@@ -125,7 +153,7 @@ def config_of(
         config["data"] = OWN
     if not isinstance(model, str | None):
         config["model"] = OWN
-    return {**config, "fingerprint": source.fingerprint()}
+    return {**config, "fingerprint": source.fingerprint(), "model_digest": digest}
 
 
 def make_backend(engine: str | Backend, workers: int | None) -> tuple[Backend, bool]:

@@ -30,7 +30,7 @@ class Assigned:
     model: nn.Module
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """What a run found.
 
@@ -47,6 +47,11 @@ class Run:
     history: History
     summary: Mapping[str, Any]
     folder: Path | None = None
+
+    def __repr__(self) -> str:
+        best = self.summary["best_accuracy"]
+        shown = "untested" if best is None else f"best accuracy {best:.3f}"
+        return f"<Run: {len(self.clients)} clients, {self.summary['rounds']} rounds, {shown}>"
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -80,7 +85,9 @@ class Run:
     def assign(self, x: Any, y: Any) -> Assigned:
         """The group and model of a client that was never seen, by the algorithm's own rule, from its samples."""
         inputs = self._inputs(x)
-        labels = np.asarray(y, np.int64)
+        labels = np.asarray(y)
+        if not np.issubdtype(labels.dtype, np.integer):
+            raise BadInput(f"labels must be whole numbers, not {labels.dtype}")
         if len(inputs) != len(labels) or not len(labels):
             raise BadInput(
                 f"a newcomer needs as many labels as samples, at least one; got {len(inputs)} and {len(labels)}"
@@ -108,6 +115,10 @@ class Run:
             raise BadInput(f"inputs have shape {samples.shape[1:]} each, the federation's have {federation.shape}")
         if isinstance(federation, Federation) and samples.dtype == federation.x.dtype:
             return federation.inputs(samples)
+        if not np.issubdtype(samples.dtype, np.floating):
+            raise BadInput(
+                f"inputs are {samples.dtype}; give them as floats ready for the model, or as the data has them"
+            )
         return samples
 
 

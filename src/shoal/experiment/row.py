@@ -35,12 +35,14 @@ def training_part(record: Record, serving: Serving, layout: Layout) -> Row:
 
 def discrepancy_of(got: Answers, serving: Serving, layout: Layout) -> float:
     """How far the solutions of this round lie from the models that serve the same clients after it."""
-    which_N = serving.which(got.cohort)
+    which_N, at = serving.which(got.cohort), layout.trainable
     if "update" not in got.fields or got.models_KP is None or (which_N < 0).any():
         return math.nan
-    local_NP = got.models_KP[got.which_N] + got["update"]
-    at = layout.trainable
-    return metrics.discrepancy(local_NP[:, at], serving.models_KP[which_N][:, at])
+    sent_KP = got.models_KP
+    return metrics.discrepancy(
+        (sent_KP[a][at] + update_P[at] for a, update_P in zip(got.which_N, got["update"], strict=True)),
+        (serving.models_KP[k][at] for k in which_N),
+    )
 
 
 def group_part(serving: Serving, federation: Source) -> Row:
@@ -65,6 +67,7 @@ def evaluation_part(serving: Serving, engine: Front, who: Cohort, key: Key, spli
     row: Row = {"partial": len(tested) < len(who)}
     for split in splits:
         got = engine.ask(Evaluate(split), tested, serving.models_KP, serving.which(tested), key("evaluate"))
+        row["partial"] |= len(got) < len(who)
         row.update(test_figures(got, serving) if split == "test" else val_figures(got))
     return row
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from shoal.errors import BadInput
+from shoal.layout import torch_seed
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Array
@@ -69,7 +70,10 @@ class SGD:
 
     def passes(self, n: int) -> int:
         """Samples sent through the model and back for a client of n samples."""
-        return self.epochs * n if self.steps is None else self.steps * min(self.batch, n)
+        if self.steps is None or not n:
+            return self.epochs * n
+        epochs, rest = divmod(self.steps, -(-n // self.batch))
+        return epochs * n + min(rest * self.batch, n)
 
     def __call__(
         self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Array | None = None
@@ -89,8 +93,7 @@ class SGD:
             v.copy_(torch.from_numpy(velocity))
         loss_sum, seen = 0.0, 0
         net.module.train()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(key("torch").torch_seed)
+        with torch_seed(key("torch").torch_seed):
             for index in batches(len(y), self, key.rng(), net.needs_pairs):
                 q = torch.from_numpy(index)
                 xb, yb = inputs[q], labels[q]
@@ -100,6 +103,8 @@ class SGD:
                 for term in graph:
                     loss = loss + term(net, net.graph_params(), anchor, (xb, yb))
                 loss.backward()  # type: ignore[no-untyped-call]
+                if seen == len(index):
+                    net.check_gradients()
                 g = net.grad
                 for term in closed:
                     g += term.gradient(net.params, anchor)

@@ -35,6 +35,8 @@ def test_rounding_adds_no_sample() -> None:
     """0.1 + 0.1 * 2 is 0.30000000000000004 in floating point; of 10 samples that is 3, not 4."""
     scenario = Incremental(start=0.1, step=0.1, every=1)
     assert [sizes(t, plain(1), scenario)[0] for t in range(11)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10]
+    assert scenario.share(2) == 0.3
+    assert Incremental(start=0.1, step=0.3, every=1).share(3) == 1.0  # 0.9999999999999999 otherwise
 
 
 @settings(max_examples=60, deadline=None)

@@ -128,24 +128,23 @@ def test_one_label_each_is_exchanged_in_all_splits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b"),
+    ("a", "b", "gave"),
     [
-        (([0, 1], [0, 1]), ([0, 1], [0, 1])),  # the same labels
-        (([0, 1], [0, 1]), ([0], [0])),  # b has nothing that a has not
-        (([0, 1], [0]), ([2], [2])),  # a can give its 0, but:
-        (([0, 1], [1, 0]), ([2], [0, 1])),  # what a has b tests on, though it does not train on it
-        (([0], []), ([2], [2])),  # a tests on nothing
+        (([0, 1], [0, 1]), ([2], [2, 1]), {"a": 0, "b": 2}),  # a cannot give 1, which b tests on
+        (([0, 1], [0]), ([2], [2]), {"a": 0, "b": 2}),  # nor here, as it does not test on it itself
+        (([0, 1], [0, 1], [0, 1]), ([2], [2], [1]), {"a": 0, "b": 2}),  # nor here, as b validates on it
+        (([0, 1], [0, 1]), ([0, 1], [0, 1]), None),  # the same labels
+        (([0, 1], [0, 1]), ([0], [0]), None),  # b has nothing that a has not
+        (([0, 1], [1, 0]), ([2], [2, 0, 1]), None),  # b tests on all that a has
+        (([0], []), ([2], [2]), None),  # a tests on nothing
     ],
 )
 def test_labels_must_be_exclusive_and_both_trained_and_tested(
-    a: tuple[list[int], list[int]], b: tuple[list[int], list[int]]
+    a: tuple[list[int], ...], b: tuple[list[int], ...], gave: dict[str, int] | None
 ) -> None:
-    new, events = SwapPart(p=1)(1, made({"a": a, "b": b}), None, KEY)
-    if (a, b) == (([0, 1], [0]), ([2], [2])):
-        assert dict(zip(events[0]["clients"], events[0]["labels"], strict=True)) == {"a": 0, "b": 2}
-        assert named(new, "b", "train") == [0] and named(new, "a", "train") == [1, 2]
-    else:
-        assert events == ()
+    for t in range(1, 6):  # several draws
+        _, events = SwapPart(p=1)(t, made({"a": a, "b": b}), None, KEY)
+        assert [dict(zip(e["clients"], e["labels"], strict=True)) for e in events] == ([gave] if gave else [])
 
 
 def test_a_pair_without_exclusive_labels_is_passed_over_alone() -> None:

@@ -17,6 +17,7 @@ LOADERS = {
     "femnist": "femnist:femnist",
 }
 SOURCES = {"synthetic": "synthetic:synthetic", "folder": "own:folder", "csv": "own:csv"}
+OWN = ("folder", "csv")  # files of the user, which may change between two runs
 HINT = "Own data: folder:PATH or csv:PATH:client=COLUMN:label=COLUMN."
 
 # what deals a data set to clients if the user names no partition

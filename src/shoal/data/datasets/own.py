@@ -20,14 +20,27 @@ def folder(path: str, test: float = 0.1, *, key: Key) -> Federation:
 
 
 def csv(
-    path: str, client: str = "client", label: str = "label", tags: str = "", test: float = 0.1, *, key: Key
+    path: str,
+    client: str = "client",
+    label: str = "label",
+    tags: str = "",
+    test: float = 0.1,
+    features: str = "",
+    *,
+    key: Key,
 ) -> Federation:
-    """`csv:PATH:client=COLUMN:label=COLUMN`: a table; `tags` names published columns, joined by `+`.
+    """`csv:PATH:client=COLUMN:label=COLUMN`: a table.
+
+    `tags` names published columns, joined by `+`; `features` those that are inputs, if not all others are.
 
     >>> csv("/nowhere.csv", key=Key(1))
     Traceback (most recent call last):
     ...
     shoal.errors.DataMissing: there is no table /nowhere.csv.
     """
-    names = tuple(t for t in tags.split("+") if t)
-    return from_table(path, client=client, label=label, tags=names, test=test, seed=key)
+    chosen = _names(features) or None
+    return from_table(path, client=client, label=label, features=chosen, tags=_names(tags), test=test, seed=key)
+
+
+def _names(joined: str) -> tuple[str, ...]:
+    return tuple(name for name in joined.split("+") if name)

@@ -74,7 +74,8 @@ class Drift:
         moving = [(scenario, own) for scenario, own in self._keyed(key) if scenario.cumulative]
         if not moving:
             return world, ()
-        before = after = world.keep(self._overlay(t, world, key)[0].ids)
+        there = self._overlay(t, world, key)[0].ids
+        before = after = world if there == world.ids else world.keep(there)
         events: list[Event] = []
         for scenario, own in moving:
             after, more = scenario(t, after, warm, own)

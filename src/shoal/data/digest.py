@@ -1,0 +1,76 @@
+"""Values into a hash: by their bytes and fields, never by how they are printed or where they stand in memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import BadInput
+
+
+def fingerprint(ids: Sequence[str], *values: Any) -> str:
+    """A short hash of client ids and whatever else a result depends on.
+
+    >>> fingerprint(("a", "b"), np.zeros(2)) == fingerprint(("a", "b"), np.zeros((2, 1)))
+    False
+    """
+    digest = hashlib.blake2b("\0".join(ids).encode(), digest_size=8)
+    for value in values:
+        feed(digest, value)
+    return digest.hexdigest()
+
+
+def feed(digest: hashlib.blake2b, value: Any) -> None:
+    """Add a value to a hash.
+
+    Arrays count by dtype, shape and bytes, records by their class and fields, functions by module and name, methods
+    and partial functions also by what they are bound to. Other objects count by their `repr` if their class has one,
+    else by the name of the class. What a function captures or an object without a `repr` holds is not seen; make it
+    a dataclass if it matters.
+    """
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        _head(digest, "array", value.dtype.str, value.shape)
+        digest.update(np.ascontiguousarray(value).data)
+    elif isinstance(value, list | tuple):
+        _head(digest, "sequence", len(value))
+        for item in value:
+            feed(digest, item)
+    elif isinstance(value, Mapping):
+        _head(digest, "mapping", len(value))
+        for key in sorted(value, key=repr):
+            feed(digest, key)
+            feed(digest, value[key])
+    elif isinstance(value, partial):
+        feed(digest, ("partial", value.func, value.args, value.keywords))
+    elif hasattr(value, "__self__") and hasattr(value, "__func__"):
+        feed(digest, ("method", value.__func__, value.__self__))
+    elif hasattr(value, "__qualname__"):
+        _head(digest, "named", value.__module__, value.__qualname__)
+    elif dataclasses.is_dataclass(value):
+        feed(digest, (type(value), [getattr(value, f.name) for f in dataclasses.fields(value)]))
+    elif type(value).__repr__ is object.__repr__:
+        feed(digest, ("object", type(value)))
+    else:
+        _head(digest, type(value).__name__, repr(value))
+
+
+def check_names(ids: Sequence[str]) -> None:
+    """One sentence for the first id that cannot be written as text.
+
+    >>> check_names(["ann", "zoë"])
+    """
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError:
+        for name in ids:
+            if any("\ud800" <= letter <= "\udfff" for letter in name):
+                raise BadInput(f"client {name!r} has a name that is no valid Unicode text; rename it") from None
+
+
+def _head(digest: hashlib.blake2b, *words: Any) -> None:
+    digest.update(("\0".join(map(str, words)) + "\1").encode("utf-8", "surrogatepass"))

@@ -1,0 +1,59 @@
+"""Cosine similarity against its definition and against scikit-learn; zero vectors as the spec wants them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import cosine_similarity
+
+from shoal.measures import cosine, cosine_from_gram, cosine_to, dissimilarity, gram
+from shoal.measures import gram as gram_of
+from shoal.types import Array
+
+rows = st.tuples(st.integers(1, 7), st.integers(1, 5), st.integers(0, 10**6)).map(
+    lambda s: np.random.default_rng(s[2]).integers(-4, 5, size=s[:2]) / 2.0
+)
+
+
+def test_by_hand() -> None:
+    # |(3,4)| = 5, |(4,3)| = 5, <.,.> = 24: 24/25. With (0,-2): -8/10 and -6/10.
+    got = cosine(np.array([[3.0, 4.0], [4.0, 3.0], [0.0, -2.0]]))
+    np.testing.assert_allclose(got, [[1, 0.96, -0.8], [0.96, 1, -0.6], [-0.8, -0.6, 1]], atol=1e-15)
+
+
+def test_a_zero_vector_is_like_nothing_not_even_itself() -> None:
+    got = cosine(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    assert got.tolist() == [[0.0, 0.0], [0.0, 1.0]]
+    assert cosine_to(np.zeros((1, 2)), np.ones((1, 2))).tolist() == [[0.0]]
+    assert cosine_to(np.ones((1, 2)), np.zeros((1, 2))).tolist() == [[0.0]]
+    assert dissimilarity(np.array(0.0)) == 0.5
+
+
+def test_many_blocks_equal_one_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = np.random.default_rng(0).normal(size=(9, 1001)).astype(np.float32)
+    b = np.random.default_rng(1).normal(size=(4, 1001)).astype(np.float32)
+    monkeypatch.setattr("shoal.measures.gram.BLOCK", 600)  # 16 blocks of 66 columns, the last one short
+    monkeypatch.setattr(__import__("sys").modules["shoal.measures.cosine"], "BLOCK", 600)
+    np.testing.assert_allclose(gram_of(a), a.astype(float) @ a.T.astype(float), rtol=1e-12)
+    np.testing.assert_allclose(cosine(a), cosine_similarity(a.astype(float)), atol=1e-14)
+    np.testing.assert_allclose(cosine_to(a, b), cosine_similarity(a.astype(float), b.astype(float)), atol=1e-14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows)
+def test_laws(a: Array) -> None:
+    s = cosine(a)
+    live = np.abs(a).sum(1) > 0
+    assert (s == s.T).all()
+    assert (np.abs(s) <= 1).all()
+    assert (s.diagonal() == live).all()
+    np.testing.assert_allclose(s, cosine_similarity(a), atol=1e-12)
+    np.testing.assert_allclose(cosine_to(a, a), s, atol=1e-12)
+    np.testing.assert_allclose(cosine(3.5 * a), s, atol=1e-12)  # lengths do not matter
+    order = np.random.default_rng(0).permutation(len(a))
+    np.testing.assert_allclose(cosine(a[order]), s[order][:, order], atol=1e-12)
+    np.testing.assert_array_equal(cosine_from_gram(gram(a)), s)
+    d = dissimilarity(s)
+    assert ((d >= 0) & (d <= 1)).all()

@@ -1,0 +1,105 @@
+"""EDC against an explicit singular value decomposition, on every way it is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import BadInput
+from shoal.measures import cosine, edc, edc_embedding, madc, pairwise_squared_l2
+from shoal.types import Array
+
+
+def explicit(rows: Array, m: int) -> Array:
+    """Cosines with the top m right singular vectors, from numpy's decomposition."""
+    V = np.linalg.svd(rows, full_matrices=False)[2][:m].T
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows @ V, lengths, out=np.zeros((len(rows), V.shape[1])), where=lengths > 0))
+
+
+def clustered(n: int, p: int, k: int, seed: int, noise: float = 0.5) -> Array:
+    rng = np.random.default_rng(seed)
+    return np.asarray(rng.normal(size=(k, p))[np.arange(n) % k] + noise * rng.normal(size=(n, p)))
+
+
+def test_by_hand() -> None:
+    # Rows along three axes with 4, 2 and 1 rows: the singular vectors are the axes, the values sqrt(4 > 2 > 1).
+    rows = np.eye(3)[[0, 0, 0, 0, 1, 1, 2]]
+    np.testing.assert_allclose(edc_embedding(rows, 2), np.eye(3)[[0, 0, 0, 0, 1, 1, 2]][:, :2], atol=1e-12)
+    # EDC(0, 4) = |(1,0) - (0,1)| / 2 = sqrt(2)/2; EDC(4, 6) = |(0,1) - (0,0)| / 2 = 1/2.
+    got = edc(rows, 2)
+    assert got[0, 4] == pytest.approx(np.sqrt(2) / 2)
+    assert got[4, 6] == pytest.approx(0.5)
+    assert got[0, 3] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(30, 200), (200, 30), (60, 60)])
+@pytest.mark.parametrize("gram_up_to", [1000, 40, 0])
+def test_all_three_ways_agree_with_the_explicit_decomposition(shape: tuple[int, int], gram_up_to: int) -> None:
+    rows = clustered(*shape, 4, seed=1)
+    got, want = edc_embedding(rows, 4, gram_up_to=gram_up_to), explicit(rows, 4)
+    np.testing.assert_allclose(got, want * np.sign((got * want).sum(0)), atol=1e-7)
+    assert (got[np.abs(got * np.linalg.norm(rows, axis=1)[:, None]).argmax(0), np.arange(4)] > 0).all()
+
+
+def test_single_precision_on_the_iterative_way() -> None:
+    rows = clustered(80, 120, 3, seed=2)
+    got, want = edc_embedding(rows.astype(np.float32), 3, gram_up_to=10), edc_embedding(rows, 3)
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got, want, atol=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 9), st.integers(2, 9), st.integers(0, 10**6))
+def test_with_all_directions_it_is_the_chord_of_the_angle(n: int, p: int, seed: int) -> None:
+    # Spec 3.3: with m = rank (or more), EDC = sqrt(2 - 2 S) / m.
+    rows = np.random.default_rng(seed).normal(size=(n, p))
+    m = min(n, p)
+    want = np.sqrt(np.maximum(2 - 2 * cosine(rows), 0)) / m
+    np.testing.assert_allclose(edc(rows, m), want, atol=1e-6)
+    np.testing.assert_allclose(edc(rows, m + 3) * (m + 3), want * m, atol=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(3, 12), st.integers(1, 3), st.integers(0, 10**6))
+def test_laws(n: int, m: int, seed: int) -> None:
+    rows = np.random.default_rng(seed).normal(size=(n, 20))
+    d = edc(rows, m)
+    assert (d == d.T).all()
+    assert (d.diagonal() == 0).all()
+    assert d.max() <= 2 / m + 1e-12  # two unit vectors are at most 2 apart, and projecting brings them closer
+    order = np.random.default_rng(seed).permutation(n)
+    np.testing.assert_allclose(edc(rows[order], m), d[order][:, order], atol=1e-7)
+    scale = np.random.default_rng(seed).choice([1.0, 7.0])
+    np.testing.assert_allclose(edc(scale * rows, m), d, atol=1e-7)
+
+
+@pytest.mark.parametrize("gram_up_to", [1000, 3, 0])
+def test_zero_rows_lie_at_zero(gram_up_to: int) -> None:
+    rows = np.vstack([np.zeros(8), clustered(7, 8, 2, seed=3)])
+    got = edc_embedding(rows, 2, gram_up_to=gram_up_to)
+    assert (got[0] == 0).all()
+    assert (np.abs(got[1:]).sum(1) > 0).all()
+    assert edc_embedding(np.zeros((4, 8)), 2, gram_up_to=gram_up_to).tolist() == [[0, 0]] * 4
+
+
+def test_more_directions_than_rank_or_clients_are_zero_columns() -> None:
+    one = np.outer([1.0, 2.0, -1.0], [1.0, 1.0, 0.0, 1.0])  # rank 1
+    np.testing.assert_allclose(edc_embedding(one, 5), [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [-1, 0, 0, 0, 0]], atol=1e-12)
+    assert (edc_embedding(one, 5)[:, 1:] == 0).all()
+    assert edc_embedding(np.array([[3.0, 4.0]]), 2).tolist() == [[1.0, 0.0]]
+
+
+def test_no_direction() -> None:
+    with pytest.raises(BadInput, match="at least one direction"):
+        edc_embedding(np.eye(3), 0)
+
+
+def test_it_goes_with_madc() -> None:
+    # The papers' claim on planted groups: EDC is nearly a linear function of MADC.
+    rows = clustered(60, 300, 4, seed=4, noise=0.7)
+    pairs = np.triu_indices(60, 1)
+    assert np.corrcoef(edc(rows, 4)[pairs], madc(cosine(rows))[pairs])[0, 1] > 0.9
+    assert pairwise_squared_l2(edc_embedding(rows, 4)).max() > 1

@@ -1,0 +1,64 @@
+"""Every measure takes torch tensors and read-only arrays, and gives the same numbers for either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from shoal import measures as m
+
+ROWS = np.random.default_rng(0).normal(size=(8, 12)).astype(np.float32)
+OTHER = np.random.default_rng(1).normal(size=(3, 12)).astype(np.float32)
+LABELS = np.array([0, 0, 1, 1, 2, 2, 0, 1])
+WEIGHTS = np.arange(1.0, 9.0)
+SQUARE = m.cosine(ROWS)
+
+CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "cosine": (m.cosine, (ROWS,)),
+    "cosine_from_gram": (m.cosine_from_gram, (m.gram(ROWS),)),
+    "cosine_to": (m.cosine_to, (ROWS, OTHER)),
+    "dissimilarity": (m.dissimilarity, (SQUARE,)),
+    "gram": (m.gram, (ROWS,)),
+    "norms": (m.norms, (ROWS,)),
+    "madc": (m.madc, (SQUARE,)),
+    "edc": (m.edc, (ROWS, 3)),
+    "edc_embedding": (m.edc_embedding, (ROWS, 3)),
+    "squared_l2": (m.squared_l2, (ROWS, OTHER)),
+    "pairwise_squared_l2": (m.pairwise_squared_l2, (ROWS,)),
+    "pairwise": (m.pairwise, (ROWS, "manhattan")),
+    "client_cold_start": (m.client_cold_start, (OTHER, ROWS[0])),
+    "shift_distance": (m.shift_distance, (LABELS, LABELS[::-1].copy())),
+    "shifted": (m.shifted, (LABELS, LABELS[::-1].copy())),
+    "clusterability": (m.clusterability, (ROWS, WEIGHTS, LABELS)),
+    "silhouette": (m.silhouette, (1 - SQUARE, LABELS)),
+    "within": (m.within, (ROWS, LABELS, WEIGHTS)),
+    "relative_contrast": (m.relative_contrast, (2 - SQUARE,)),
+    "objective": (m.objective, (m.squared_l2(ROWS, OTHER), LABELS, WEIGHTS)),
+    "wecfl_objective": (m.wecfl_objective, (ROWS, OTHER, LABELS, WEIGHTS)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_torch_and_read_only_arrays(name: str) -> None:
+    function, arguments = CALLS[name]
+    frozen = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    for a in frozen:
+        if isinstance(a, np.ndarray):
+            a.setflags(write=False)
+    tensors = [torch.from_numpy(a.copy()) if isinstance(a, np.ndarray) else a for a in arguments]
+    want = function(*frozen)
+    got = function(*tensors)
+    parts = zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]
+    for mine, theirs in parts:
+        np.testing.assert_array_equal(mine, theirs)
+        assert not isinstance(mine, torch.Tensor)
+
+
+def test_every_function_is_in_the_list() -> None:
+    others = {"gap", "choose_k", "threshold"}  # tested by themselves
+    functions = {n for n in m.__all__ if callable(getattr(m, n)) and n[0].islower()}
+    assert functions == {*CALLS, *others}
