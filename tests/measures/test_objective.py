@@ -28,7 +28,7 @@ def test_it_is_the_objective_of_k_means_and_falls_in_both_steps() -> None:
     after_m = wecfl_objective(rows, m_step(rows, labels, weights, centres), labels, weights)
     assert before >= after_e >= after_m
     found = lloyd(rows, centres, weights)
-    assert found.F == pytest.approx(wecfl_objective(rows, found.centres_KD, found.labels_N, weights), rel=1e-12)
+    assert pytest.approx(wecfl_objective(rows, found.centres_KD, found.labels_N, weights), rel=1e-12) == found.F
 
 
 def test_ifca_never_raises_its_objective_in_the_assignment_step() -> None:
