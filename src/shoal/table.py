@@ -65,12 +65,14 @@ class Serving:
     """Which model answers for which client: K models, and a table from client to model.
 
     `table=None` means everybody is served by model 0. `kind` says what a model stands for: `one` for all, one per
-    `group`, or each client's `own`.
+    `group`, each client's `own`, or a `vote` of all models for everybody. `beside` are models that serve nobody and
+    are tested on everybody all the same, by name.
     """
 
     models_KP: Array
     table: Table | None = None
-    kind: Literal["one", "group", "own"] = "group"
+    kind: Literal["one", "group", "own", "vote"] = "group"
+    beside: Mapping[str, Array] = field(default_factory=dict)
 
     def which(self, ids: Cohort) -> Array:
         """The number of each client's model, -1 where it has none yet."""

@@ -55,7 +55,7 @@ def test_a_model_of_norm_zero_is_skipped_in_the_sums_but_receives() -> None:
 
 def test_one_group() -> None:
     for mode in ("normalised", "paper"):
-        np.testing.assert_array_equal(inter_group(MODELS[:1], 5.0, mode), MODELS[:1])  # type: ignore[arg-type]
+        np.testing.assert_array_equal(inter_group(MODELS[:1], 5.0, mode), MODELS[:1])
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,4 +1,4 @@
-"""FedGroup's group cold start: planted directions found by both measures, models and directions by hand, no empty group."""
+"""FedGroup's group cold start: planted directions by both measures, models by hand, no empty group."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_order_of_clients_does_not_matter(n: int, seed: int) -> None:
     a = symmetric(n, seed, None)
     order = np.random.default_rng(seed).permutation(n)
     for mode in ("optimal", "complete"):
-        one, two = bipartition(a, mode), bipartition(a[order][:, order], mode)  # type: ignore[arg-type]
+        one, two = bipartition(a, mode), bipartition(a[order][:, order], mode)
         same = one.labels_N[order] == one.labels_N[order[0]]
         np.testing.assert_array_equal(two.labels_N == 0, same)
         assert one.cross == two.cross
@@ -84,11 +84,11 @@ def test_well_separated_groups_and_a_split_of_a_split() -> None:
     a = between[group][:, group]
     ids = np.arange(7)
     for mode in ("optimal", "complete"):
-        first = bipartition(a, mode)  # type: ignore[arg-type]
+        first = bipartition(a, mode)
         assert ids[first.labels_N == 1].tolist() == [1, 4, 5]
         assert first.cross == -0.6
         rest = ids[first.labels_N == 0]
-        second = bipartition(a[rest][:, rest], mode)  # type: ignore[arg-type]
+        second = bipartition(a[rest][:, rest], mode)
         assert rest[second.labels_N == 1].tolist() == [2, 6]
         assert second.cross == -0.2
 

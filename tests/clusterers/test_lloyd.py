@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,7 +87,7 @@ def test_f_never_rises_over_the_steps(p: Problem) -> None:
         assert F(labels, new) <= F(labels, centres) + 1e-12
         last, centres = F(labels, new), new
     values = [lloyd(rows, p[1], weights, i).F for i in (1, 2, 3, 300)]
-    assert all(a >= b - 1e-12 for a, b in zip(values, values[1:], strict=False))
+    assert all(a >= b - 1e-12 for a, b in pairwise(values))
 
 
 @settings(max_examples=40, deadline=None)
@@ -130,8 +133,6 @@ def test_blocks_and_single_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(50, 40)).astype(np.float32)
     want = lloyd(rows, rows[:3], np.ones(50))
-    from importlib import import_module
-
     monkeypatch.setattr(import_module("shoal.clusterers.lloyd"), "WHOLE", 0)  # nothing is converted as a whole
     monkeypatch.setattr(import_module("shoal.clusterers.lloyd").in_blocks, "__defaults__", (400,))  # 10 rows a block
     got = lloyd(rows, rows[:3], np.ones(50))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoal.data.build import build, describe, partition_named
+from shoal.data.build import build, describe, is_own, partition_named
 from shoal.data.federation import Federation, OnDemand
 from shoal.data.partition import PARTITIONS
 from shoal.errors import BadInput, DataMissing
@@ -63,6 +63,29 @@ def test_own_data_by_name(tmp_path: Path) -> None:
     assert fed.roster.tags["b"] == {"land": "L1"}
     with pytest.raises(DataMissing, match="there is no folder"):
         build(f"folder:{tmp_path}/none", None, Key(1))
+
+
+def test_features_of_a_table_can_be_named(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("client,age,note,dose,label\n" + "a,1,x,2,0\n" * 5)
+    with pytest.raises(BadInput, match=r"column 'note' of t.csv holds 'x' in line 2"):
+        build(f"csv:{table}", None, Key(1))
+    assert build(f"csv:{table}:features=dose+age", None, Key(1)).sample().tolist() == [[2.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("data", "own"),
+    [
+        ("folder:/data/x", True),
+        ("csv:t.csv:client=site", True),
+        ('csv("t.csv", label=y)', True),
+        ("digits", False),
+        ("synthetic:1:1", False),
+        ("nothing", False),
+    ],
+)
+def test_own_data_is_told_apart(data: str, own: bool) -> None:
+    assert is_own(data) is own
 
 
 @pytest.mark.parametrize("name", PARTITIONS)

@@ -66,3 +66,45 @@ def test_the_fingerprint_sees_what_results_depend_on(fed: Federation) -> None:
     ]
     assert len({f.fingerprint() for f in [fed, *others]}) == 7
     assert fed.fingerprint() == replace(fed, name="other").fingerprint()
+
+
+def test_the_fingerprint_does_not_depend_on_how_arrays_are_printed(fed: Federation) -> None:
+    shift = np.random.default_rng(0).normal(size=(1, 2, 2))
+    scaled = replace(fed, inputs=Inputs(shift, 1.0))
+    before = scaled.fingerprint()
+    with np.printoptions(precision=2):
+        assert scaled.fingerprint() == before
+
+
+def test_the_fingerprint_sees_every_number_of_large_arrays(fed: Federation) -> None:
+    """Of arrays beyond a thousand numbers `repr` shows the corners only."""
+    zeros = np.zeros((3, 32, 32), np.float32)
+    spot = zeros.copy()
+    spot[1, 16, 16] = 9
+    inputs = [Inputs(zeros), Inputs(spot), Inputs(0.0, zeros), Inputs(0.0, spot), Inputs(zeros.astype(float))]
+    assert len({replace(fed, inputs=i).fingerprint() for i in inputs}) == 5
+
+
+def test_the_fingerprint_sees_dtype_shape_and_classes(fed: Federation) -> None:
+    others = [
+        replace(fed, x=fed.x.view(np.int8)),
+        replace(fed, x=fed.x.reshape(2, 4)),
+        replace(fed, y=fed.y.astype(np.int32)),
+        replace(fed, classes=3),
+        replace(fed, val=fed.test),
+        replace(fed, view=None),
+    ]
+    assert len({f.fingerprint() for f in [fed, *others]}) == 7
+
+
+def test_inputs_stay_as_fine_as_samples_are_stored() -> None:
+    assert Inputs(1.0, 2.0)(np.array([3.0])).dtype == np.float64
+    assert Inputs(1.0, 2.0)(np.array([3], np.uint8)).dtype == np.float32
+    x = np.array([3.0])
+    assert Inputs(1.0, 2.0)(x).tolist() == [1.0]
+    assert x.tolist() == [3.0]
+
+
+def test_names_that_are_no_text_are_refused(fed: Federation) -> None:
+    with pytest.raises(BadInput, match=r"client '\\ud800' has a name that is no valid Unicode text"):
+        replace(fed, ids=("a", "\ud800"))

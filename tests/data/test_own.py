@@ -24,7 +24,7 @@ def test_arrays_lists_and_tensors_give_the_same() -> None:
     ]
     feds = [Federation.from_arrays({"a": form}) for form in forms]
     assert len({fed.fingerprint() for fed in feds}) == 1
-    assert feds[0].x.dtype == np.float32
+    assert feds[0].x.dtype == np.float64
     assert feds[0].train.sizes.tolist() == [9]
 
 
@@ -65,6 +65,32 @@ def test_kinds_of_inputs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["f4", "f4"], "f4"),
+        (["f8", "f8"], "f8"),
+        (["f4", "f8"], "f8"),
+        (["f2", "f2"], "f4"),
+        (["i8", "f4"], "f4"),
+        (["?", "f4"], "f4"),
+        (["i4", "u1"], "i8"),
+        (["i8", "u8"], "i8"),
+        ([">f8", ">f8"], "f8"),
+    ],
+)
+def test_floats_stay_as_fine_as_they_are_given(given: list[str], kept: str) -> None:
+    fed = Federation.from_arrays({str(i): (np.ones((3, 2), dtype), [0, 1, 0]) for i, dtype in enumerate(given)})
+    assert fed.x.dtype == np.dtype(kept)
+    assert fed.sample().dtype == np.dtype(kept)
+    assert fed.sample().tolist() == [[1, 1]]
+
+
+def test_double_precision_is_not_cut() -> None:
+    x = np.array([[1 + 1e-12], [1.0]])
+    assert Federation.from_arrays({"a": (x, [0, 1])}, test=0).client("a")("train")[0].tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(
     ("clients", "says"),
     [
         ({}, "at least one client"),
@@ -76,7 +102,15 @@ def test_kinds_of_inputs() -> None:
         ({"a": ([[1.0]], [0.5])}, "whole numbers from 0 on"),
         ({"a": ([[1.0]], [-1])}, "whole numbers from 0 on"),
         ({"a": ([[1.0]], ["x"])}, "whole numbers from 0 on"),
+        ({"a": ([[1.0]], [float("inf")])}, "whole numbers from 0 on"),
+        ({"a": ([[1.0]], [float("nan")])}, "whole numbers from 0 on"),
+        ({"a": ([[1.0]], [10**11])}, "'a' has label 100000000000; labels number the classes .* below 1,000,000"),
+        ({"a": ([[1.0]], [1e19])}, "below 1,000,000"),
         ({"a": ([[float("nan")]], [0])}, "not finite"),
+        ({"a": ([[1e300]], [0])}, "beyond 3.4e\\+38; scale them down"),
+        ({"a": ([[-1e39]], [0])}, "beyond 3.4e"),
+        ({"a": ([[2**63]], [0])}, "more than 63 bits"),
+        ({"a\ud800": ([[1.0]], [0])}, r"client 'a\\ud800' has a name that is no valid Unicode text"),
         ({"a": ([["x"]], [0])}, "must be numbers"),
         ({1: ([[1.0]], [0]), "1": ([[1.0]], [0])}, "same name"),
         ({"*": ([[1.0]], [0])}, "may not be called"),
@@ -93,6 +127,8 @@ def test_bounds_of_the_arguments() -> None:
         Federation.from_arrays({"a": ([[1.0]], [0])}, test=1.0)
     with pytest.raises(BadInput, match="label 3 does not fit into 2 classes"):
         Federation.from_arrays({"a": ([[1.0]], [3])}, classes=2)
+    with pytest.raises(BadInput, match="classes must be at most 1,000,000, not 100,000,000,000"):
+        Federation.from_arrays({"a": ([[1.0]], [3])}, classes=10**11)
 
 
 def test_torch_data_sets() -> None:

@@ -98,5 +98,5 @@ def test_an_unknown_criterion() -> None:
 def test_a_single_candidate_is_taken() -> None:
     for criterion in ("silhouette", "gap", "within"):
         for k in (1, 3):
-            got = choose_k(planted(3, 0), [k], cluster, criterion, np.random.default_rng(0))  # type: ignore[arg-type]
+            got = choose_k(planted(3, 0), [k], cluster, criterion, np.random.default_rng(0))
             assert got.k == k

@@ -36,7 +36,7 @@ def cfl_criteria(
 
     `paper`: the mean is weighted by sample counts; split if `mean_norm < eps1` and `max_norm >= eps2`, and the cluster
     has at least two clients. `notebook`: plain mean; split if `mean_norm < eps1` and `max_norm > eps2`, and the cluster
-    has more than `min_cluster_size` clients, and `round > min_round`.
+    has more than `min_cluster_size` clients, and `round > min_round`. A client alone is never split.
 
     >>> cfl_criteria(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([5, 5]), eps1=0.1, eps2=0.5)
     Criteria(mean_norm=0.0, max_norm=1.0, split=True)
@@ -52,5 +52,5 @@ def cfl_criteria(
     mean_norm, max_norm = float(norms(mean_P[None])[0]), float(norms(updates_NP).max())
     if mode == "paper":
         return Criteria(mean_norm, max_norm, mean_norm < eps1 and max_norm >= eps2 and n >= 2)
-    late, large = round > min_round, n > min_cluster_size
+    late, large = round > min_round, n > max(min_cluster_size, 1)
     return Criteria(mean_norm, max_norm, mean_norm < eps1 and max_norm > eps2 and large and late)

@@ -62,7 +62,7 @@ def reseed(
     >>> reseed(np.array([[0.0], [1.0], [8.0]]), np.zeros(3, int), np.ones(3), np.zeros((2, 1)))[0].tolist()
     [0, 0, 1]
     """
-    rows_ND, labels_N = np.asarray(rows_ND), np.array(labels_N)
+    rows_ND, labels_N = np.asarray(rows_ND), np.asarray(labels_N).copy()
     weights_N = checked(weights_N, len(rows_ND))
     centres_KD = m_step(rows_ND, labels_N, weights_N, centres_KD)
     moved = []

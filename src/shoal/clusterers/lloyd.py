@@ -60,7 +60,7 @@ def m_step(rows_ND: Array, labels_N: Array, weights_N: Array, centres_KD: Array)
     [[7.0], [3.0]]
     """
     rows_ND, labels_N = np.asarray(rows_ND), np.asarray(labels_N)
-    weights_N, centres_KD = np.asarray(weights_N, np.float64), np.array(centres_KD, np.float64)
+    weights_N, centres_KD = np.asarray(weights_N, np.float64), np.asarray(centres_KD, np.float64).copy()
     shares_KN = (labels_N == np.arange(len(centres_KD))[:, None]) * weights_N
     total_K = shares_KN.sum(1)
     live_K = total_K > 0
@@ -80,7 +80,7 @@ def lloyd(rows_ND: Array, centres_KD: Array, weights_N: Array, iterations: int =
     rows_ND, weights_N = double(rows_ND), checked(weights_N, len(rows_ND))
     if iterations < 1:
         raise BadInput(f"k-means needs at least one iteration, not {iterations}.")
-    labels_N, centres_KD = np.full(len(rows_ND), -1), np.array(centres_KD, np.float64)
+    labels_N, centres_KD = np.full(len(rows_ND), -1), np.asarray(centres_KD, np.float64).copy()
     for _ in range(iterations):
         before_N, labels_N = labels_N, e_step(rows_ND, centres_KD)
         if np.array_equal(before_N, labels_N):

@@ -40,15 +40,6 @@ def build(data: str, partition: str | None = None, key: Key | None = None) -> So
 
 
 def is_own(data: str) -> bool:
-    """Whether the data are files of the user's, which may change from one run to the next.
-
-    >>> is_own("csv:sales.csv:client=site:label=y"), is_own("mnist")
-    (True, False)
-    """
-    return parse(data).name in ("folder", "csv")
-
-
-def is_own(data: str) -> bool:
     """Whether the data is the user's own, by path: it may change on disk, so what was built of it must not be kept.
 
     >>> is_own("csv:visits.csv:label=ill"), is_own("digits")

@@ -33,9 +33,12 @@ def feed(digest: hashlib.blake2b, value: Any) -> None:
     else by the name of the class. What a function captures or an object without a `repr` holds is not seen; make it
     a dataclass if it matters.
     """
-    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+    cls: Any = type(value)
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        feed(digest, ("objects", value.shape, value.ravel().tolist()))
+    elif isinstance(value, np.ndarray | np.generic):
         _head(digest, "array", value.dtype.str, value.shape)
-        digest.update(np.ascontiguousarray(value).data)
+        digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
     elif isinstance(value, list | tuple):
         _head(digest, "sequence", len(value))
         for item in value:
@@ -52,11 +55,11 @@ def feed(digest: hashlib.blake2b, value: Any) -> None:
     elif hasattr(value, "__qualname__"):
         _head(digest, "named", value.__module__, value.__qualname__)
     elif dataclasses.is_dataclass(value):
-        feed(digest, (type(value), [getattr(value, f.name) for f in dataclasses.fields(value)]))
-    elif type(value).__repr__ is object.__repr__:
-        feed(digest, ("object", type(value)))
+        feed(digest, (cls, [getattr(value, f.name) for f in dataclasses.fields(value)]))
+    elif cls.__repr__ is object.__repr__:
+        feed(digest, ("object", cls))
     else:
-        _head(digest, type(value).__name__, repr(value))
+        _head(digest, cls.__name__, repr(value))
 
 
 def check_names(ids: Sequence[str]) -> None:

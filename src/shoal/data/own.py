@@ -157,7 +157,7 @@ def _checked(client: str, x: Any, y: Any) -> tuple[Array, Array]:
     _check_labels(client, y_N)
     if x_N.dtype.kind == "f" and not np.isfinite(x_N).all():
         raise BadInput(f"the inputs of client {client!r} hold a value that is not finite")
-    if x_N.dtype.kind == "f" and (x_N.max(initial=0) > LARGEST or x_N.min(initial=0) < -LARGEST):
+    if x_N.dtype.kind == "f" and max(float(x_N.max(initial=0)), -float(x_N.min(initial=0))) > LARGEST:
         raise BadInput(f"the inputs of client {client!r} hold a value beyond {LARGEST:.1e}; scale them down")
     if x_N.dtype == np.uint64 and x_N.max(initial=0) > np.iinfo(np.int64).max:
         raise BadInput(f"the inputs of client {client!r} hold a whole number of more than 63 bits; use floats")

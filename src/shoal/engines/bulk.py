@@ -13,7 +13,7 @@ import numpy as np
 from shoal.data.federation import Federation, View
 from shoal.engines.unit import Backend, Outcome, Slice, Unit, cut
 from shoal.errors import ShoalError
-from shoal.tasks.evaluate import SLICE
+from shoal.tasks.evaluate import SLICE, poll
 from shoal.types import Array
 
 
@@ -35,7 +35,8 @@ def in_bulk(
     for (k, turns), members in sorted(jobs.items()):
         samples = np.unique(np.concatenate([index[i] for i in members]))
         first = len(units)
-        units += [Slice(task, piece, View(turns=turns), k) for piece in cut(samples, SLICE)]
+        several = range(len(models_KP)) if k < 0 else [k]  # all models vote
+        units += [Slice(task, piece, View(turns=turns), j) for j in several for piece in cut(samples, SLICE)]
         spans.append((members, samples, first, len(units)))
     outcomes = dict(backend.run(units, models_KP))
     again = [u for u, outcome in outcomes.items() if outcome.answer is None]  # a worker may have died: once more
@@ -48,8 +49,9 @@ def in_bulk(
         for name, f in task.fields.items()
     }
     for members, samples, first, last in spans:
-        rows = [rows_of(outcomes[u]) for u in range(first, last)] or [np.zeros((0, classes))]
-        stacked = tally(task, federation, known, index, members, samples, np.concatenate(rows))
+        rows = np.concatenate([rows_of(outcomes[u]) for u in range(first, last)] or [np.zeros((0, classes))])
+        voters = max(len(rows) // max(len(samples), 1), 1)
+        stacked = tally(task, federation, known, index, members, samples, poll(np.split(rows, voters)))
         for name, values in stacked.items():
             out[name][members] = values
     return out

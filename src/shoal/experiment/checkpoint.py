@@ -18,6 +18,7 @@ def save(folder: Path, moment: Moment) -> None:
         "state": moment.state,
         "memories": dict(moment.memories),
         "library": moment.library_VP,
+        "world": dict(moment.world),
     }
     codec.write(folder / f"round_{moment.round:08d}.safetensors", value)
     for old in saved(folder)[:-KEPT]:
@@ -35,7 +36,9 @@ def newest(folder: Path, algorithm: Algorithm) -> tuple[Moment | None, list[str]
     for path in reversed(saved(folder)):
         try:
             value = codec.read(path, codec.records_of(algorithm.state))
-            return Moment(value["round"], value["state"], value["memories"], value["library"]), complaints
+            return Moment(
+                value["round"], value["state"], value["memories"], value["library"], world=value["world"]
+            ), complaints
         except codec.Damaged as e:
             complaints.append(f"checkpoint {path.name} is damaged ({e}); using the one before it")
     return None, complaints

@@ -45,6 +45,7 @@ class Settings(BaseModel):
     workers: int | None = Field(None, ge=1, description="worker processes of the local engine; default: one per core")
     device: str = Field("cpu", description="cpu or cuda (no test covers cuda yet)")
     precision: Literal["float32", "float64"] = Field("float32", description="numbers of a model")
+    drift: str | None = Field(None, description="what happens to the data: swap-all:0.05, incremental, join:0.2@50")
     eval_every: int = Field(1, ge=1, description="rounds between tests")
     eval_clients: int | None = Field(None, ge=1, description="clients tested; default: all up to 10,000, else 1,000")
     checkpoint_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(

@@ -78,7 +78,7 @@ class History(Sequence[Row]):
     def _traffic(row: Row, names: tuple[str, ...], everything: bool) -> int:
         counts = row.get("traffic", {})
         counted = [task for task in counts if everything or task not in NOT_CLIENTS_WORK]
-        return sum(int(counts[task][n]) for task in counted for n in names)
+        return sum(int(counts[task].get(n, 0)) for task in counted for n in names)
 
     def to_pandas(self) -> pd.DataFrame:
         """A data frame with a row per round."""

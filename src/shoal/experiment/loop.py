@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.data.drift import Drift, indices_of
 from shoal.data.federation import Source
 from shoal.engines import Front
 from shoal.errors import ShoalError, TooFewAnswers
 from shoal.experiment.row import Row, evaluation_part, group_part, ledger_part, sample_of, training_part
 from shoal.layout import Layout
 from shoal.seeds import Key
+from shoal.table import Serving
 from shoal.types import Algorithm, Array, Memory, Record
 
 
@@ -27,6 +29,7 @@ class Plan:
     seed: int
     eval_every: int = 1
     eval_clients: int | None = None
+    drift: Drift = Drift()
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -43,28 +46,31 @@ class Moment:
     library_VP: Array
     row: Row = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
+    world: Mapping[str, Array] = field(default_factory=dict)  # who has which samples, if that drifts
 
 
 def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Moment]:
     """Play the rounds of a plan, from the start or from a moment that was saved."""
     key, algorithm = Key(plan.seed), plan.algorithm
-    engine.use(plan.federation)
-    who = sample_of(plan.federation, plan.eval_clients, plan.seed)
+    stage = Stage(plan, key("drift"), begin)
     if begin is None:
         clock = time.perf_counter()
+        happened = stage.move(0, engine, None)
         try:
             state, record = algorithm.init(engine, key.at(0))
         except TooFewAnswers as e:
             raise ShoalError(f"the run cannot begin: {e}") from e
         engine.commit()
-        begin = moment(plan, engine, 0, state, record, {}, clock)
+        begin = moment(stage, engine, 0, state, record, {}, clock, happened)
         yield begin
     else:
+        engine.use(stage.now)
         engine.restore(begin.memories, begin.library_VP)
     state = begin.state
     for t in range(begin.round + 1, plan.rounds + 1):
         clock = time.perf_counter()
         extra: Row = {}
+        happened = stage.move(t, engine, algorithm.serve(state))
         try:
             state, record = algorithm.step(state, engine, key.at(t))
             engine.commit()
@@ -76,16 +82,64 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
             extra = {"skipped": True}
         if t % plan.eval_every == 0 or t == plan.rounds:
             trained = time.perf_counter()
+            who = sample_of(stage.now, plan.eval_clients, plan.seed)
             extra |= evaluation_part(algorithm.serve(state), engine, who, key.at(t), plan.splits)
             extra["time"] = {"evaluation": time.perf_counter() - trained}
-        yield moment(plan, engine, t, state, record, extra, clock)
+        yield moment(stage, engine, t, state, record, extra, clock, happened)
 
 
-def moment(plan: Plan, engine: Front, t: int, state: Any, record: Record, extra: Row, clock: float) -> Moment:
+class Stage:
+    """The federation of the present round: what drift has made of the one the plan began with."""
+
+    def __init__(self, plan: Plan, key: Key, begin: Moment | None) -> None:
+        self.plan, self.now = plan, plan.federation
+        self._key = key
+        self._scene = None
+        if plan.drift.scenarios:
+            at = key.at(begin.round) if begin else key
+            resumed = begin is not None and begin.world
+            self._scene = (
+                plan.drift.resume(begin.round, plan.federation, begin.world, at) if begin and resumed else None
+            )
+            self._scene = self._scene or plan.drift.begin(plan.federation)
+            self.now = self._scene.seen
+
+    @property
+    def world(self) -> Mapping[str, Array]:
+        """What a checkpoint needs to know of the data: nothing, unless they drift."""
+        return indices_of(self._scene.world) if self._scene is not None else {}
+
+    def move(self, t: int, engine: Front, serving: Serving | None) -> tuple[Mapping[str, Any], ...]:
+        """The data of round t, put before the engine; what happened to them."""
+        events: tuple[Mapping[str, Any], ...] = ()
+        if self._scene is not None:
+            warm = None
+            if serving is not None and serving.kind == "group":
+                warm = tuple(serving.groups(self.now.ids))
+            self._scene, events = self.plan.drift(t, self._scene, warm, self._key.at(t))
+            self.now = self._scene.seen
+        engine.use(self.now)
+        return events
+
+
+def moment(
+    stage: Stage,
+    engine: Front,
+    t: int,
+    state: Any,
+    record: Record,
+    extra: Row,
+    clock: float,
+    happened: tuple[Mapping[str, Any], ...],
+) -> Moment:
     """Put the record of a round together."""
-    serving, ledger = plan.algorithm.serve(state), engine.take()
-    row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, plan.federation)}
+    plan, ledger = stage.plan, engine.take()
+    serving = plan.algorithm.serve(state)
+    row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, stage.now)}
     row |= ledger_part(ledger, record) | extra
+    drifted = {c for e in happened for c in e.get("clients", ()) if e["kind"].startswith("swapped")}
+    if plan.drift.scenarios:
+        row["drifted"] = len(drifted)
     row["time"] = {"round": time.perf_counter() - clock, **extra.get("time", {})}
-    events = tuple({"round": t, **e} for e in (*ledger.events, *record.events))
-    return Moment(t, state, engine.memories, engine.library.rows_VP, row, events)
+    events = tuple({"round": t, **e} for e in (*happened, *ledger.events, *record.events))
+    return Moment(t, state, engine.memories, engine.library.rows_VP, row, events, stage.world)

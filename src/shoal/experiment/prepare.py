@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from shoal.data.build import build, is_own
+from shoal.data.drift import parse_drift
 from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
@@ -70,7 +71,12 @@ def prepare(
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
     config = config_of(name, chosen, algorithm, federation, model, settings, source, layout.digest())
-    plan = Plan(chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients)
+    drift = parse_drift(settings.drift or "none")
+    if drift.scenarios:
+        drift.begin(source)
+    plan = Plan(
+        chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients, drift
+    )
     return Prepared(plan, settings, config, name)
 
 

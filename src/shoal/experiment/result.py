@@ -19,6 +19,7 @@ from shoal.experiment.loop import Plan
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.table import Serving
+from shoal.tasks.evaluate import poll
 from shoal.types import Array
 
 
@@ -75,12 +76,21 @@ class Run:
         """Classes that the client's model sees in inputs given as the federation stores them."""
         if client not in self.clients:
             raise BadInput(f"the federation has no client {client!r}; run.clients lists them")
+        if self.serving.kind == "vote":
+            return self._vote(self._inputs(x))
         k = int(self.serving.which((client,))[0])
         if k < 0:
             raise ShoalError(f"client {client!r} has no model yet: it was never selected; play more rounds")
         net = Net(self.plan.layout)
         net.load(self.serving.models_KP[k])
         return np.asarray(net.log_probabilities(self._inputs(x)).argmax(1))
+
+    def _vote(self, inputs: Array) -> Array:
+        net, found = Net(self.plan.layout), []
+        for model_P in self.serving.models_KP:
+            net.load(model_P)
+            found.append(net.log_probabilities(inputs))
+        return np.asarray(poll(found).argmax(1))
 
     def assign(self, x: Any, y: Any) -> Assigned:
         """The group and model of a client that was never seen, by the algorithm's own rule, from its samples."""

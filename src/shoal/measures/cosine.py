@@ -29,10 +29,10 @@ def cosine_from_gram(gram_NN: Array) -> Array:
     lengths_N = np.sqrt(gram_NN.diagonal())
     live_N = lengths_N > 0
     lengths_N = np.where(live_N, lengths_N, 1.0)
-    similarity_NN = (gram_NN + gram_NN.T) / 2 / lengths_N[:, None] / lengths_N
+    similarity_NN = (gram_NN + gram_NN.T) / (2 * np.outer(lengths_N, lengths_N))
     similarity_NN *= live_N[:, None] & live_N
     np.fill_diagonal(similarity_NN, live_N)
-    return similarity_NN.clip(-1.0, 1.0)
+    return np.asarray(similarity_NN.clip(-1.0, 1.0))
 
 
 def cosine_to(rows_NP: Array, centres_KP: Array) -> Array:

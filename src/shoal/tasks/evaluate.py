@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -24,9 +24,9 @@ class Evaluate:
     """
 
     split: str = "test"
+    vote: bool = False  # soft voting: the mean of the probabilities that all models give
 
     name: ClassVar[str] = "evaluate"
-    models: ClassVar[Literal["one"]] = "one"
     fields: ClassVar[Mapping[str, Field]] = {
         "right": Field("int", low=0),
         "total": Field("int", low=0),
@@ -36,14 +36,21 @@ class Evaluate:
         "both": Field("int", ("C",), low=0),
     }
 
+    @property
+    def models(self) -> Literal["one", "all"]:
+        return "all" if self.vote else "one"
+
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
         assert models is not None
         x, y = data(self.split)
-        net.load(models)
-        rows = [self.forward(net, x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
-        logp_BC = np.concatenate(rows) if rows else np.zeros((0, net.layout.classes))
+        logp_KBC = []
+        for model_P in np.atleast_2d(models):
+            net.load(model_P)
+            rows = [self.forward(net, x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
+            logp_KBC.append(np.concatenate(rows) if rows else np.zeros((0, net.layout.classes)))
+        logp_BC = poll(logp_KBC)
         return {name: value[0] for name, value in self.tally(logp_BC, y, np.zeros(len(y), int), 1).items()}, memory
 
     def forward(self, net: Net, x: Array) -> Array:
@@ -72,3 +79,15 @@ class Evaluate:
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0  # testing is the experimenter's work, not the client's
+
+
+def poll(logp_KBC: Sequence[Array]) -> Array:
+    """The log of the mean probability that several models give; of one model, what it gives.
+
+    >>> poll([np.log([[0.5, 0.5]]), np.log([[0.1, 0.9]])]).round(3).tolist()
+    [[-1.204, -0.357]]
+    """
+    if len(logp_KBC) == 1:
+        return logp_KBC[0]
+    mean_BC = sum(np.exp(rows.astype(np.float64)) for rows in logp_KBC) / len(logp_KBC)
+    return np.asarray(np.log(np.maximum(mean_BC, np.finfo(np.float64).tiny)))

@@ -1,0 +1,96 @@
+"""Clients produced on demand: their fingerprint is the same in every process."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoal.data.on_demand import OnDemand
+from shoal.errors import BadInput
+from shoal.types import Array, ClientData
+
+
+def give(client: str, scale: float = 1.0) -> ClientData:
+    def data(split: str) -> tuple[Array, Array]:
+        return np.full((2, 1), scale), np.zeros(2, np.int64)
+
+    return data
+
+
+def other(client: str) -> ClientData:
+    return give(client)
+
+
+@dataclass(frozen=True)
+class Record:
+    scale: Any
+
+    def __call__(self, client: str) -> ClientData:
+        return give(client)
+
+
+class Plain:
+    def __call__(self, client: str) -> ClientData:
+        return give(client)
+
+    def make(self, client: str) -> ClientData:
+        return give(client)
+
+
+def crowd(make: Callable[[str], ClientData], ids: tuple[str, ...] = ("a", "b")) -> OnDemand:
+    return OnDemand(name="crowd", ids=ids, sizes_N=np.array([2, 2]), classes=2, make=make, shape=(1,))
+
+
+SPOT = np.zeros(5000)
+SPOT[2500] = 1
+DIFFERENT: list[Callable[[str], ClientData]] = [
+    give,
+    other,
+    partial(give, scale=2.0),
+    partial(give, scale=3.0),
+    Record(1.0),
+    Record(2.0),
+    Record(np.zeros(5000)),
+    Record(SPOT),
+    Record({"a": 1}),
+    Record(give),
+    Plain(),
+    Plain().make,
+]
+
+
+def test_what_makes_the_clients_counts_by_name_and_fields() -> None:
+    assert len({crowd(make).fingerprint() for make in DIFFERENT}) == len(DIFFERENT)
+    assert crowd(Record(1.0)).fingerprint() == crowd(Record(1.0)).fingerprint()
+    assert crowd(Plain()).fingerprint() == crowd(Plain()).fingerprint()  # whose repr is an address
+    assert crowd(give).fingerprint() != crowd(give, ("a", "c")).fingerprint()
+
+
+def test_a_function_has_the_same_fingerprint_in_another_process() -> None:
+    code = """
+import numpy as np
+from shoal.data import OnDemand
+held = [bytearray(1000) for _ in range({held})]
+def make(client): return lambda split: (np.zeros((2, 1)), np.zeros(2, int))
+print(OnDemand("crowd", ("a",), np.array([2]), 2, make, (1,)).fingerprint())
+"""
+    prints = {
+        subprocess.run(
+            [sys.executable, "-c", re.sub("{held}", held, code)], capture_output=True, text=True, check=True
+        ).stdout
+        for held in ("1", "5000")
+    }
+    assert len(prints) == 1
+
+
+def test_names_that_are_no_text_are_refused() -> None:
+    with pytest.raises(BadInput, match="no valid Unicode text"):
+        crowd(give, ("a", "\ud800"))
