@@ -188,10 +188,11 @@ class Select(Protocol):
     def __call__(self, clients: Roster, key: Key) -> Cohort: ...
 
 
-def option(default: Any, help: str, *, low: float | None = None) -> Any:
-    """A hyper-parameter of an algorithm: its default, one line of help, and the least value it may have.
+def option(default: Any, help: str, *, low: float | None = None, key: str | None = None) -> Any:
+    """A hyper-parameter of an algorithm: its default, one line of help, the least value, and its key if that is
+    not its name.
 
     >>> option(1.0, "strength of the proximal term", low=0).metadata["help"]
     'strength of the proximal term'
     """
-    return field(default=default, metadata={"help": help, "low": low})
+    return field(default=default, metadata={"help": help, "low": low, "key": key})

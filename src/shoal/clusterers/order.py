@@ -13,9 +13,6 @@ def by_first(labels_N: Array) -> Array:
     >>> by_first(np.array([7, 2, 2, 7, 0])).tolist()
     [0, 1, 1, 0, 2]
     """
-    return np.argsort(np.argsort(first_places(labels_N)))[np.unique(labels_N, return_inverse=True)[1]]
-
-
-def first_places(labels_N: Array) -> Array:
-    """Where each label that occurs comes first, by rising label."""
-    return np.unique(labels_N, return_index=True)[1]
+    _, first_K, own_N = np.unique(np.asarray(labels_N), return_index=True, return_inverse=True)
+    rank_K = np.argsort(np.argsort(first_K))
+    return rank_K[own_N]

@@ -132,7 +132,10 @@ class Federation:
 
     @cached_property
     def roster(self) -> Roster:
-        return Roster(self.ids, self.train.sizes, self.tags)
+        tags = self.tags
+        if self.truth is not None:  # planted groups can be read like a tag, by an oracle
+            tags = {c: {**self.tags.get(c, {}), "truth": str(k)} for c, k in zip(self.ids, self.truth, strict=True)}
+        return Roster(self.ids, self.train.sizes, tags)
 
     @cached_property
     def _place(self) -> dict[str, int]:

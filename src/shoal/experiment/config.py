@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -30,7 +30,9 @@ class Settings(BaseModel):
     seed: int = Field(0, ge=0, description="decides every random draw")
     data_seed: int | None = Field(None, ge=0, description="seed of the partition alone; default: seed")
     clients_per_round: int | None = Field(None, ge=1, description="clients selected each round; default: 20, or all")
-    selection: Literal["random", "round-robin-then-random", "all"] = Field("random", description="who takes part")
+    selection: Literal["random", "round-robin-then-random", "all"] | None = Field(
+        None, description="who takes part: random, round-robin-then-random, all; default: random, cfl and wecfl: all"
+    )
     epochs: int = Field(1, ge=0, description="local passes over a client's samples")
     steps: int | None = Field(None, ge=0, description="local mini-batch steps, instead of epochs")
     batch: int = Field(10, ge=1, description="samples per step")
@@ -61,7 +63,7 @@ class Settings(BaseModel):
         if self.selection == "all":
             return All()
         k = self.clients_per_round or min(20, clients)
-        return Random(k) if self.selection == "random" else RoundRobinThenRandom(k)
+        return RoundRobinThenRandom(k) if self.selection == "round-robin-then-random" else Random(k)
 
 
 def check_settings(pairs: Mapping[str, Any]) -> Settings:
@@ -85,11 +87,26 @@ def sentence(error: ValidationError, pairs: Mapping[str, Any]) -> BadInput:
     return BadInput(f"{key}={pairs.get(key)!s} is not possible: {first['msg'][0].lower()}{first['msg'][1:]}")
 
 
+def with_selection(algorithms: Iterable[str], settings: Settings) -> Settings:
+    """The settings with the selection that is used: as given; else everybody if one of the algorithms is made for it."""
+    if settings.selection is not None:
+        return settings
+    whole = any(needs_everybody(name) for name in algorithms) and settings.clients_per_round is None
+    return settings.model_copy(update={"selection": "all" if whole else "random"})
+
+
+def needs_everybody(name: str) -> bool:
+    """Whether an algorithm is made for full participation."""
+    selects = [f.default for f in dataclasses.fields(ALGORITHMS[name]) if f.name == "select"]
+    return bool(selects) and selects[0] == All()
+
+
 def own_keys(name: str) -> dict[str, dataclasses.Field[Any]]:
     """The keys that only this algorithm has."""
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
-    return {f.name: f for f in dataclasses.fields(ALGORITHMS[name]) if f.name not in PARTS}
+    own = [f for f in dataclasses.fields(ALGORITHMS[name]) if f.name not in PARTS]
+    return {f.metadata.get("key") or f.name: f for f in own}
 
 
 def split_keys(
@@ -135,12 +152,13 @@ def build_algorithm(name: str, own: Mapping[str, Any], settings: Settings, clien
     for key, value in own.items():
         if key not in known:
             raise unknown(f"key of {name}", key, known)
+        field = known[key]
         try:
-            values[key] = TypeAdapter(hints[key]).validate_python(value)
+            values[field.name] = TypeAdapter(hints[field.name]).validate_python(value)
         except ValidationError as e:
             raise BadInput(f"{key}={value} is not possible: {e.errors()[0]['msg'].lower()}") from e
-        low = known[key].metadata.get("low")
-        if low is not None and values[key] < low:
+        low = field.metadata.get("low")
+        if low is not None and not isinstance(values[field.name], str) and values[field.name] < low:
             raise BadInput(f"{key}={value} is not possible: it must be at least {low:g}")
     fields = {f.name for f in dataclasses.fields(cls)}
     parts = {"select": settings.select(clients), "solver": settings.solver()}
@@ -154,5 +172,5 @@ def resolved(name: str, algorithm: Algorithm, settings: Settings, clients: int) 
     out |= {k: v for k, v in settings.model_dump().items() if v is not None}
     if settings.selection != "all" and "select" in {f.name for f in dataclasses.fields(type(algorithm))}:  # type: ignore[arg-type]
         out["clients_per_round"] = settings.clients_per_round or min(20, clients)
-    own = {k: getattr(algorithm, k) for k in own_keys(name)}
+    own = {k: getattr(algorithm, f.name) for k, f in own_keys(name).items() if getattr(algorithm, f.name) is not None}
     return {**out, name: own} if own else out

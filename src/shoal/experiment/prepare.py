@@ -15,7 +15,15 @@ from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
 from shoal.errors import BadInput, RunFolderError, unknown
-from shoal.experiment.config import SOLVER_KEYS, Settings, build_algorithm, check_settings, resolved, split_keys
+from shoal.experiment.config import (
+    SOLVER_KEYS,
+    Settings,
+    build_algorithm,
+    check_settings,
+    resolved,
+    split_keys,
+    with_selection,
+)
 from shoal.experiment.loop import Plan
 from shoal.layout import Layout, ModelFactory
 from shoal.models import factory
@@ -84,7 +92,7 @@ def settings_of(algorithm: str | Algorithm, pairs: Mapping[str, Any]) -> tuple[S
     """The settings, and the keys that belong to the algorithm alone."""
     if isinstance(algorithm, str):
         common, own = split_keys((algorithm,), pairs)
-        return check_settings(common), own[algorithm]
+        return with_selection((algorithm,), check_settings(common)), own[algorithm]
     if isinstance(algorithm, type):
         raise BadInput(f"give the algorithm as a name or an instance, for instance {algorithm.__name__}()")
     fixed = [k for k in pairs if k in SOLVER_KEYS or k in ("selection", "clients_per_round")]

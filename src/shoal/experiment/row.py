@@ -35,7 +35,7 @@ def training_part(record: Record, serving: Serving, layout: Layout) -> Row:
 
 def discrepancy_of(got: Answers, serving: Serving, layout: Layout) -> float:
     """How far the solutions of this round lie from the models that serve the same clients after it."""
-    which_N, at = serving.which(got.cohort), layout.trainable
+    which_N, at = got.which_N if serving.kind == "vote" else serving.which(got.cohort), layout.trainable
     if "update" not in got.fields or got.models_KP is None or (which_N < 0).any():
         return math.nan
     sent_KP = got.models_KP

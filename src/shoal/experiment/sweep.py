@@ -14,7 +14,7 @@ from shoal.engines import Backend
 from shoal.errors import RunFolderError
 from shoal.experiment.api import resume, run
 from shoal.experiment.callbacks import Observer
-from shoal.experiment.config import split_keys
+from shoal.experiment.config import needs_everybody, split_keys
 from shoal.experiment.folder import Folder, fresh_path, planned
 from shoal.experiment.prepare import make_backend, prepare, settings_of
 
@@ -50,6 +50,8 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
     ['fedavg-seed=1', 'fedavg-seed=2', 'fedprox-mu=0-seed=1']
     """
     common, own = split_keys(tuple(dict.fromkeys(algorithms)), pairs)
+    if not {"selection", "clients_per_round"} & set(common) and any(map(needs_everybody, algorithms)):
+        common["selection"] = "all"  # one selection for all algorithms of a comparison
     found = []
     for algorithm in dict.fromkeys(algorithms):
         lists = {key: values(value) for key, value in {**own[algorithm], **common}.items()}

@@ -1,0 +1,15 @@
+"""FedGrouProx: FedGroup with FedProx inside the groups. Duan et al. 2021. https://arxiv.org/abs/2010.06870"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoal.algorithms.fedgroup import FedGroup
+from shoal.types import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedGrouProx(FedGroup):
+    """FedGroup with a proximal term inside groups; pre-training has none. Nothing but the default of mu differs."""
+
+    mu: float = option(1.0, "proximal coefficient inside groups", low=0)

@@ -1,0 +1,20 @@
+"""FlexCFL: FedGroup whose clients migrate when their data drift. Duan et al., TPDS 2022, Algorithm 3.
+https://arxiv.org/abs/2108.09749"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoal.algorithms.fedgroup import FedGroup
+from shoal.algorithms.migration import Migration
+from shoal.types import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlexCFL(FedGroup):
+    """FedGroup with migration: a client whose labels shifted looks for its nearest group again, at home.
+
+    Nothing but the default of `migration` differs; `migration=off` is FedGroup.
+    """
+
+    migration: Migration = option("aligned", "who drifted joins the nearest group again: off, aligned or counts")

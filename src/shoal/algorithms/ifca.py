@@ -1,0 +1,95 @@
+"""IFCA: iterative federated clustering. Ghosh et al., NeurIPS 2020, Algorithm 1, model averaging; HypCluster (Mansour
+et al. 2020) uses the same alternation. https://arxiv.org/abs/2006.04088"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shoal.aggregators import Mean, ServerState, per_group
+from shoal.algorithms.migration import Migration, shifted_clients
+from shoal.clusterers import min_loss
+from shoal.seeds import Key
+from shoal.selection import Random
+from shoal.solvers import SGD
+from shoal.table import Serving, Table
+from shoal.tasks import Choose, Losses
+from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+
+TRIES = 50  # draws of the initial models
+
+
+@dataclass(frozen=True)
+class State:
+    """K models, and the model each client chose last."""
+
+    theta_KP: Array
+    group: Table
+    server: ServerState
+
+
+@dataclass(frozen=True, kw_only=True)
+class IFCA:
+    """Every selected client takes the model of least training loss and trains it; models average who chose them."""
+
+    groups: int = option(3, "number of models", low=1)
+    weighting: Literal["uniform", "samples"] = option("uniform", "weights of the mean: all alike, or by samples")
+    init_min_share: float = option(0.0, "re-draw the start until every model is chosen by this share of clients", low=0)
+    migration: Migration = option("off", "who drifted chooses anew at once: off, aligned or counts")
+    select: Select = Random()
+    solver: SGD = SGD()
+
+    state: ClassVar[type[State]] = State
+
+    @property
+    def mean(self) -> Mean:
+        return Mean("samples" if self.weighting == "samples" else "clients")
+
+    def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
+        theta_KP, share = self._draw(engine, key("init"))
+        server = per_group(self.mean, engine.layout).init(theta_KP)
+        return State(theta_KP, Table(), server), Record(measures={"init_share": share} if self.init_min_share else {})
+
+    def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
+        group, measures = self._migrate(state, engine, key("migrate"))
+        cohort = self.select(engine.clients, key("select"))
+        got = engine.map(Choose("train", self.solver), cohort, state.theta_KP, None, key("train"))
+        theta_KP, server = per_group(self.mean, engine.layout).apply(state.theta_KP, got, state.server)
+        if self.migration != "off":  # who chose for the first time keeps its histogram from now on
+            shifted_clients(engine, got.cohort, self.migration, key("keep"))
+        return State(theta_KP, group.put(got.cohort, got.which_N), server), Record(trained=got, measures=measures)
+
+    def serve(self, state: State) -> Serving:
+        return Serving(state.theta_KP, state.group)
+
+    def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
+        return engine.map(Choose("train"), cohort, state.theta_KP, None, key)
+
+    def _draw(self, engine: Engine, key: Key) -> tuple[Array, float]:
+        """K models at random; with `init_min_share` the draw in which the least chosen one has the largest share."""
+        theta_KP = engine.layout.init_many(self.groups, key)
+        if not self.init_min_share:
+            return theta_KP, 0.0
+        best, best_share = theta_KP, -1.0
+        for attempt in range(TRIES):
+            losses_NK = engine.map(Losses("train"), engine.clients.ids, theta_KP, None, key)["losses"]
+            share = np.bincount(min_loss(losses_NK), minlength=self.groups).min() / len(losses_NK)
+            if share > best_share:
+                best, best_share = theta_KP, float(share)
+            if best_share >= self.init_min_share:
+                break
+            theta_KP = engine.layout.init_many(self.groups, key(f"try {attempt + 1}"))
+        return best, best_share
+
+    def _migrate(self, state: State, engine: Engine, key: Key) -> tuple[Table, dict[str, int]]:
+        """IFCA-MIG (spec 2.7): clients whose labels shifted choose among all models at once."""
+        if self.migration == "off":
+            return state.group, {}
+        moved = shifted_clients(engine, state.group.ids, self.migration, key("shift"))
+        if not moved.cohort:
+            return state.group, {"shifted": 0, "migrated": 0}
+        got = engine.map(Choose("train"), moved.cohort, state.theta_KP, None, key("choose"))
+        changed = int((state.group.get(got.cohort, -1) != got.which_N).sum())
+        return state.group.put(got.cohort, got.which_N), {"shifted": len(moved.cohort), "migrated": changed}

@@ -1,0 +1,24 @@
+"""WeCFL: weighted clustered federated learning. Ma et al. 2022, "On the Convergence of Clustered Federated Learning",
+Algorithm 1. https://arxiv.org/abs/2202.06187"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shoal.algorithms.fesem import FeSEM
+from shoal.selection import All
+from shoal.types import Select, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeCFL(FeSEM):
+    """FeSEM's alternation with importance weights lambda_i = |D_i|, on the fully connected layers, to convergence.
+
+    Nothing but defaults differs; with `weights=uniform` it is FeSEM.
+    """
+
+    cluster_params: str = option("fc", "what the distance sees: all, fc, last, or the name of a tensor")
+    weights: Literal["uniform", "samples"] = option("samples", "importance lambda_i of a client: 1, or its samples")
+    em_steps: int = option(0, "E and M steps a round; 0: until nothing changes", low=0)
+    select: Select = All()
