@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,7 +39,8 @@ def make_toy(clients: int = 12, seed: int = 0) -> Federation:
         y = rng.integers(0, 3, n)
         x = centres[y] + rng.normal(size=(n, 6))
         arrays[f"c{i:02d}"] = (x.astype(np.float32), (y + i % 2) % 3)
-    return Federation.from_arrays(arrays, test=0.25, name="toy")
+    made = Federation.from_arrays(arrays, test=0.25, name="toy")
+    return replace(made, truth=np.arange(clients) % 2)
 
 
 def small_net() -> nn.Module:

@@ -151,7 +151,15 @@ class Engine(Protocol):
     @property
     def layout(self) -> Layout: ...
 
-    def map(self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key) -> Answers: ...
+    def map(
+        self,
+        task: Task,
+        cohort: Cohort,
+        models_KP: Array | None,
+        which_N: Array | None,
+        key: Key,
+        least: int | None = None,  # answers without which the round fails; None: as many as the run asks for
+    ) -> Answers: ...
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers: ...
 

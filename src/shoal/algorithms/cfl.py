@@ -83,7 +83,7 @@ class CFL:
         got = engine.map(Train(self.solver), cohort, state.theta_KP, state.group.get(cohort, 0), key("train"))
         now = np.full(len(got), key.round)
         state = replace(state, latest=state.latest.put(got.cohort, got["update"]), age=state.age.put(got.cohort, now))
-        state, measures, events = self._split(state, engine, key.round)
+        state, measures, events = self._split(state, {f.client for f in got.failed}, engine, key.round)
         inside = replace(got, which_N=state.group.get(got.cohort, 0), models_KP=state.theta_KP)
         theta_KP, server = per_group(self.aggregate, engine.layout).apply(state.theta_KP, inside, state.server)
         state = replace(state, theta_KP=theta_KP, server=server)
@@ -98,7 +98,6 @@ class CFL:
 
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         """Walk the tree: at every split train from its model and take the side with the more similar mean update."""
-        leaf_N = np.zeros(len(cohort), int)
         here = dict.fromkeys(cohort, 0)  # the node at which each newcomer stands
         failed: dict[str, Any] = {}
         for s, node in enumerate(state.tree):
@@ -106,7 +105,7 @@ class CFL:
             if not at:
                 continue
             zeros = np.zeros(len(at), int)
-            got = engine.map(Train(self.solver), at, state.cached_SP[s][None], zeros, key(f"split {s}"))
+            got = engine.map(Train(self.solver), at, state.cached_SP[s][None], zeros, key(f"split {s}"), least=0)
             failed |= {f.client: f for f in got.failed}
             trainable = engine.layout.trainable
             for client, side in zip(
@@ -118,13 +117,25 @@ class CFL:
         leaf_N = np.array([leaves[here[c]] for c in kept], int)
         return Answers(kept, leaf_N, {}, tuple(failed.values()))
 
-    def _split(self, state: State, engine: Engine, t: int) -> tuple[State, dict[str, Any], tuple[dict[str, Any], ...]]:
-        """Bipartition every cluster that asks for it; one side keeps the number of its parent, the other is new."""
+    def _split(
+        self, state: State, failed: set[str], engine: Engine, t: int
+    ) -> tuple[State, dict[str, Any], tuple[dict[str, Any], ...]]:
+        """Bipartition every cluster that asks for it; one side keeps the number of its parent, the other is new.
+
+        Members whose update is too old are waited for, unless they were asked this round and failed: then a split goes
+        on without them, and they are newcomers when they come back.
+        """
         norms: dict[str, Any] = {}
         events: list[dict[str, Any]] = []
         for k in range(len(state.theta_KP)):
-            mine = tuple(c for c in engine.clients.ids if state.group.get((c,), -1)[0] == k)
-            if any(c not in state.age or t - state.age.get((c,), 0)[0] > self.max_age for c in mine):
+            here = [
+                c
+                for c, own in zip(engine.clients.ids, state.group.get(engine.clients.ids, -1), strict=True)
+                if own == k
+            ]
+            young = {c for c in here if c in state.age and t - state.age.get((c,), 0)[0] <= self.max_age}
+            mine = tuple(c for c in here if c in young)
+            if not young | failed >= set(here):
                 events.append({"kind": "cluster waits", "group": k, "reason": "not all members have a young update"})
                 continue
             if not mine:
@@ -155,18 +166,21 @@ class CFL:
             leaf = int(state.group.get((client,), 0)[0])
             splits = [len(state.theta_KP) + s for s in path(state.tree, leaves[leaf])]
             chosen.append(min([leaf, *splits], key=lambda k: losses_K[k]))
-        return Table().put(got.cohort, np.array(chosen, int))
+        return Table().put(known, state.group.get(known, 0)).put(got.cohort, np.array(chosen, int))
 
 
 def divide(state: State, k: int, sides: list[Cohort]) -> State:
     """The state in which cluster k is two: side 0 goes on as k, side 1 as a new last cluster, both from its model."""
     node = leaf_names(state.tree)[k]
     top = 1 + 2 * len(state.tree)  # names of nodes: the root is 0, a split makes the next two
+    others = np.flatnonzero(state.group.rows != k)
     means = [state.latest.get(side, 0.0).astype(np.float64).mean(0).astype(state.theta_KP.dtype) for side in sides]
     return replace(
         state,
         theta_KP=np.concatenate([state.theta_KP, state.theta_KP[k : k + 1]]),
-        group=state.group.put(sides[1], np.full(len(sides[1]), len(state.theta_KP))),
+        group=Table(tuple(state.group.ids[i] for i in others), state.group.rows[others])
+        .put(sides[0], np.full(len(sides[0]), k))
+        .put(sides[1], np.full(len(sides[1]), len(state.theta_KP))),
         tree=(*state.tree, Node(node, (top, top + 1), k)),
         cached_SP=np.concatenate([state.cached_SP, state.theta_KP[k : k + 1]]),
         means_SP=np.concatenate([state.means_SP, np.stack(means)]),

@@ -64,7 +64,7 @@ class FedGroup:
     def before(self) -> SGD:
         """The solver of pre-training: no proximal term."""
         short = {"steps": self.pretrain_steps} if self.pretrain == "steps" else {"steps": None, "epochs": 1}
-        return replace(self.solver, **short, momentum_memory="reset", terms=())
+        return replace(self.solver, **short, momentum_memory="reset", lr_decay=1.0, terms=())
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
         w0_P = engine.layout.init(key("init"))
@@ -72,7 +72,7 @@ class FedGroup:
         w0_KP = np.repeat(w0_P[None], m, 0)
         w_KP, _ = per_group(plain_mean(), engine.layout).apply(w0_KP, replace(got, which_N=labels_N), {})
         directions_KP = w_KP - w0_P
-        engine.map(Keep(), got.cohort, np.concatenate([w0_P[None], directions_KP]), None, key("keep"))
+        engine.map(Keep(), got.cohort, np.concatenate([w0_P[None], directions_KP]), None, key("keep"), least=0)
         group = Table().put(got.cohort, labels_N)
         w_KP = w0_KP if self.start_from_w0 else w_KP
         state = State(w_KP, w0_P, directions_KP, group, per_group(weighted_mean(), engine.layout).init(w_KP))
@@ -103,7 +103,7 @@ class FedGroup:
             drawn = [int(Key(key.seed)("random group").of(c).rng().integers(m)) for c in cohort]
             return Answers(cohort, np.array(drawn, int))
         vectors_KP = np.concatenate([state.w0_P[None], state.directions_KP])
-        return engine.map(Nearest(self.before), cohort, vectors_KP, None, key)
+        return engine.map(Nearest(self.before), cohort, vectors_KP, None, key, least=0)
 
     def _group_cold_start(self, w0_P: Array, engine: Engine, key: Key) -> tuple[Answers, Array, int, dict[str, Any]]:
         """Some clients pre-train from w_0 and are clustered (spec 2.4.1); RCC: each of m random ones is a group."""
@@ -136,10 +136,15 @@ class FedGroup:
         if self.migration == "off":
             return state, {}, ()
         moved = shifted_clients(engine, state.group.ids, self.migration, key, self.before)
-        old = state.group.get(moved.cohort, -1)
-        changed = [(c, int(a), int(b)) for c, a, b in zip(moved.cohort, old, moved.which_N, strict=True) if a != b]
+        group = state.group.put(moved.cohort, moved.which_N)
+        lost = tuple(c for c in moved.cohort if group.get((c,), 0)[0] < 0)
+        if lost:  # the directions never reached them: newcomers again
+            came = self.assign(state, lost, engine, key("newcomers"))
+            group = group.put(lost, state.group.get(lost, 0)).put(came.cohort, came.which_N)
+        pairs = zip(moved.cohort, state.group.get(moved.cohort, -1), group.get(moved.cohort, -1), strict=True)
+        changed = [(c, int(a), int(b)) for c, a, b in pairs if a != b]
         events = tuple({"kind": "migrated", "client": c, "from": a, "to": b} for c, a, b in changed)
-        state = replace(state, group=state.group.put(moved.cohort, moved.which_N))
+        state = replace(state, group=group)
         return state, {"shifted": len(moved.cohort), "migrated": len(changed)}, events
 
     def _between(self, w_KP: Array, group: Table, engine: Engine) -> tuple[Array, int]:

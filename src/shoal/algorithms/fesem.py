@@ -75,6 +75,8 @@ class FeSEM:
             cohort = tuple(c for c in self.select(engine.clients, key("select")) if c in state.group)
             which_N = state.group.get(cohort, 0)
         got = engine.map(Train(self.solver), cohort, state.Omega_KP, which_N, key("train"))
+        if not len(got):  # min_answers=0
+            return state, Record(trained=got)
         omega_NP = state.Omega_KP[got.which_N] + got["update"]
         lambda_N = self.mean.shares(got["update"], got["count"])
         found, record = self._em(state, got, omega_NP, lambda_N, engine, key("cluster"), first)
@@ -93,7 +95,8 @@ class FeSEM:
 
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         """Train from w_0, then the nearest of the groups' mean first solutions (random models: of the centres)."""
-        got = engine.map(Train(self.solver), cohort, state.w0_P[None], np.zeros(len(cohort), int), key("train"))
+        zeros_N = np.zeros(len(cohort), int)
+        got = engine.map(Train(self.solver), cohort, state.w0_P[None], zeros_N, key("train"), least=0)
         centres_KP = state.first_KP if len(state.first_KP) else state.Omega_KP
         seen_ND = self._seen(state.w0_P + got["update"], engine.layout)
         return replace(got, which_N=e_step(seen_ND, self._seen(centres_KP, engine.layout)))

@@ -74,7 +74,8 @@ class FLHC:
         """Train from the model that was clustered at, take the group with the more similar mean update."""
         if not len(state.means_KP):
             return Answers(cohort, np.zeros(len(cohort), int))
-        got = engine.map(Train(self.solver), cohort, state.w_cut_P[None], np.zeros(len(cohort), int), key("train"))
+        zeros_N = np.zeros(len(cohort), int)
+        got = engine.map(Train(self.solver), cohort, state.w_cut_P[None], zeros_N, key("train"), least=0)
         at = engine.layout.trainable
         return replace(got, which_N=cosine_to(got["update"][:, at], state.means_KP[:, at]).argmax(1))
 
@@ -92,5 +93,5 @@ class FLHC:
         w_KP = np.repeat(state.w_KP, count, 0)
         means = [got["update"][labels_N == k].astype(np.float64).mean(0).astype(w_KP.dtype) for k in range(count)]
         server = per_group(self.aggregate, engine.layout).init(w_KP)
-        group = state.group.put(got.cohort, labels_N)
+        group = Table().put(got.cohort, labels_N)  # who did not answer is a newcomer from now on
         return State(w_KP, group, state.w_KP[0], np.stack(means), server), values

@@ -46,7 +46,7 @@ class Given:
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         cohort = self.select(engine.clients, key("select"))
-        state = self._read(state, cohort, engine)
+        state = self._read(state, engine.clients.ids, engine)
         got = engine.map(Train(self.solver), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)
         return replace(state, w_KP=w_KP, server=server), Record(trained=got)

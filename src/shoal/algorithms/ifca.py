@@ -65,7 +65,7 @@ class IFCA:
         return Serving(state.theta_KP, state.group)
 
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
-        return engine.map(Choose("train"), cohort, state.theta_KP, None, key)
+        return engine.map(Choose("train"), cohort, state.theta_KP, None, key, least=0)
 
     def _draw(self, engine: Engine, key: Key) -> tuple[Array, float]:
         """K models at random; with `init_min_share` the draw in which the least chosen one has the largest share."""
@@ -90,6 +90,6 @@ class IFCA:
         moved = shifted_clients(engine, state.group.ids, self.migration, key("shift"))
         if not moved.cohort:
             return state.group, {"shifted": 0, "migrated": 0}
-        got = engine.map(Choose("train"), moved.cohort, state.theta_KP, None, key("choose"))
+        got = engine.map(Choose("train"), moved.cohort, state.theta_KP, None, key("choose"), least=0)
         changed = int((state.group.get(got.cohort, -1) != got.which_N).sum())
         return state.group.put(got.cohort, got.which_N), {"shifted": len(moved.cohort), "migrated": changed}

@@ -55,5 +55,5 @@ class Local:
         return Serving(own.rows, Table(own.ids, np.arange(len(own))), kind="own")
 
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
-        got = engine.map(Train(self.solver), cohort, state.w0_P[None], np.zeros(len(cohort), int), key("train"))
+        got = engine.map(Train(self.solver), cohort, state.w0_P[None], np.zeros(len(cohort), int), key("train"), 0)
         return Answers(got.cohort, got.which_N, {"model": state.w0_P + got["update"]}, got.failed)

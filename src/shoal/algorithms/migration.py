@@ -20,7 +20,7 @@ def shifted_clients(engine: Engine, warm: Cohort, mode: Migration, key: Key, sol
     here = tuple(c for c in warm if c in engine.clients)
     if not here:
         return Answers((), np.zeros(0, int), {"shifted": np.zeros(0, int), "choice": np.zeros(0, int)})
-    got = engine.map(Shifted(mode, solver), here, None, None, key)
+    got = engine.map(Shifted(mode, solver), here, None, None, key, least=0)
     yes = np.flatnonzero(got["shifted"] == 1)
     fields = {name: values[yes] for name, values in got.fields.items()}
     return Answers(tuple(got.cohort[i] for i in yes), got.which_N[yes], fields, got.failed)

@@ -11,12 +11,14 @@ import numpy as np
 from shoal.data.federation import Federation, Source
 from shoal.engines.bulk import in_bulk
 from shoal.engines.memory import Library
-from shoal.engines.unit import Backend, Chain, OneClient, Outcome, Unit
+from shoal.engines.unit import Backend, Chain, OneClient, Outcome, Several, Unit
 from shoal.engines.validate import check
 from shoal.errors import BadInput, TooFewAnswers
 from shoal.layout import Layout
 from shoal.seeds import Key
 from shoal.types import Answers, Array, Cohort, Failure, Memory, Roster, Task
+
+TOGETHER = 25  # clients whose quick work is handed out as one unit
 
 
 @dataclass
@@ -79,10 +81,21 @@ class Front:
             self._federation = federation
             self._backend.use(federation)
 
-    def map(self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key) -> Answers:
-        """Every client of the cohort does the task; `which_N` says which model each is sent."""
+    def map(
+        self,
+        task: Task,
+        cohort: Cohort,
+        models_KP: Array | None,
+        which_N: Array | None,
+        key: Key,
+        least: int | None = None,
+    ) -> Answers:
+        """Every client of the cohort does the task; `which_N` says which model each is sent.
+
+        `least=0` is for work that a round can do without, such as that of newcomers.
+        """
         got = self.ask(task, cohort, models_KP, which_N, key)
-        self._enough(task, len(got), len(got) + len(got.failed))
+        self._enough(task, len(got), len(got) + len(got.failed), least)
         return got
 
     def ask(self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key) -> Answers:
@@ -95,12 +108,14 @@ class Front:
             stacked = in_bulk(task, self._federation, self._backend, models_KP, known, self.layout.classes)
             self._count(task, len(known), len(known), models_KP)
             return Answers(tuple(c for c, _ in known), np.array([k for _, k in known], int), stacked, failed, models_KP)
-        units: list[Unit] = [
+        units = [
             OneClient(task, client, k, self._memory(client), key.of(client), self.clients.size(client), self._timeout)
             for client, k in known
         ]
         good, bad = [], list(failed)
-        for (client, k), out in zip(known, self._run(units, models_KP), strict=True):
+        quick = not task.work(1000, 1)[1]  # nothing is trained
+        outcomes = self._run_together(units, models_KP) if quick else self._run(units, models_KP)
+        for (client, k), out in zip(known, outcomes, strict=True):
             reason = None if out.answer is None else self._check(task, out.answer, models_KP, self.clients.size(client))
             if out.answer is None or reason:
                 bad += out.failed or (Failure(client, str(reason)),)
@@ -184,6 +199,14 @@ class Front:
         outcomes: dict[int, Outcome] = dict(self._backend.run(units, models_KP))
         return [outcomes[i] for i in range(len(units))]
 
+    def _run_together(self, units: Sequence[OneClient], models_KP: Array | None) -> list[Outcome]:
+        """Quick work in packs; of a pack that was lost with its worker, everybody is asked again alone."""
+        packs = [Several(tuple(units[i : i + TOGETHER])) for i in range(0, len(units), TOGETHER)]
+        found: list[Outcome] = []
+        for pack, whole in zip(packs, self._run(packs, models_KP), strict=True):
+            found += whole.answer["each"] if whole.answer is not None else self._run(pack.units, models_KP)
+        return found
+
     def _dims(self, models_KP: Array | None) -> Mapping[str, int]:
         return {"P": self.layout.size, "K": 0 if models_KP is None else len(models_KP), "C": self.layout.classes}
 
@@ -225,8 +248,8 @@ class Front:
         for f in bad:
             self._ledger.events.append({"kind": "left out", "client": f.client, "task": task.name, "reason": f.reason})
 
-    def _enough(self, task: Task, came: int, asked: int) -> None:
-        least = min(self._least, asked)
+    def _enough(self, task: Task, came: int, asked: int, least: int | None = None) -> None:
+        least = min(self._least if least is None else least, max(asked, 1))
         if came < least:
             events = [e for e in self._ledger.events if e.get("task") == task.name and "client" in e]
             why = f"; {events[0]['client']!r}: {events[0]['reason']}" if events else ""

@@ -88,7 +88,7 @@ def sentence(error: ValidationError, pairs: Mapping[str, Any]) -> BadInput:
 
 
 def with_selection(algorithms: Iterable[str], settings: Settings) -> Settings:
-    """The settings with the selection that is used: as given; else everybody if one of the algorithms is made for it."""
+    """The settings with the selection that is used: as given; else everybody if one of the algorithms needs it."""
     if settings.selection is not None:
         return settings
     whole = any(needs_everybody(name) for name in algorithms) and settings.clients_per_round is None

@@ -1,4 +1,4 @@
-"""FlexCFL's client side under drift: has my label histogram moved? If so, which group is nearest now? (spec 2.6, 5.1)"""
+"""FlexCFL's client side under drift: have my labels shifted? If so, which group is nearest now? (spec 2.6, 5.1)"""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Shifted:
     """Compare the histogram with the kept one; if it shifted, renew it and, with a solver, find the nearest group.
 
     Nothing needs to be sent: w_0 and the directions are on the client. A client that keeps no histogram keeps the
-    present one. Leaves the client: yes or no, and the number of a group (-1 without a solver, or where nothing moved).
+    present one. Leaves the client: yes or no, and the number of a group (-1 without a solver, where nothing moved, or
+    where the client does not have the directions: it is to be treated as a newcomer).
 
     >>> Shifted().models
     'none'
@@ -41,7 +42,7 @@ class Shifted:
         if not shifted(now_C, memory["histogram"], mode=self.mode).shifted:
             return {"shifted": 0, "choice": -1}, memory
         keep = {**memory, "histogram": now_C}
-        group = -1 if self.solver is None else nearest(net, data, keep, self.solver, key)
+        group = -1 if self.solver is None or "w0" not in memory else nearest(net, data, keep, self.solver, key)
         return {"shifted": 1, "choice": group}, keep
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
