@@ -12,7 +12,7 @@ from typing import Any
 from shoal.errors import BadInput, RunFolderError, unknown
 
 PAIR = re.compile(r"([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
-BOOKKEEPING = ("format", "fingerprint", "object")  # keys of a resolved config.toml that are no settings
+BOOKKEEPING = ("format", "fingerprint", "model_digest", "object")  # keys of a resolved config.toml that are no settings
 
 
 @dataclass(frozen=True)

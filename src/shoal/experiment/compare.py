@@ -23,7 +23,10 @@ NOT_TELLING = (
     "model_digest",
     "checkpoint_every",
     "format",
+    "algorithm",
 )  # do not make a setting another
+
+Config = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -106,22 +109,24 @@ def compare(paths: Iterable[str | Path], target: float | None = None) -> list[Li
         for key, mark in (("data", "fingerprint"), ("model", "model_digest")):
             if config.get(key) == OWN:
                 config[key] = f"own {config.get(mark, '')}"
-    differing = sorted(k for k in {k for c in flat for k in c} if k not in NOT_TELLING and differs(k, flat))
     lines: dict[str, list[Folder]] = {}
     for folder, config in zip(folders, flat, strict=True):
-        shown = [f"{k}={config[k]}" for k in differing if k != "algorithm" and k in config]
+        alike = [c for c in flat if c["algorithm"] == config["algorithm"]]
+        telling = [k for k in sorted(config) if k not in NOT_TELLING and differs(k, config, flat, alike)]
+        shown = [f"{k}={config[k]}" for k in telling]
         lines.setdefault(" ".join([config["algorithm"], *shown]), []).append(folder)
     return [line_of(name, members, target) for name, members in lines.items()]
 
 
-def differs(key: str, configs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a key tells runs apart. That an algorithm does not have it at all says nothing.
+def differs(key: str, mine: Config, everybody: Sequence[Config], alike: Sequence[Config]) -> bool:
+    """Whether a key tells a run from others: one that every run has, from all; an algorithm's own, from its like.
 
-    >>> differs("mu", [{"mu": 1}, {}]), differs("partition", [{"partition": "iid"}, {}])
-    (False, True)
+    >>> a, b = {"mu": 1, "lr": 0.1}, {"mu": 0, "lr": 0.2}
+    >>> differs("lr", a, [a, b], [a]), differs("mu", a, [a, b], [a])
+    (True, False)
     """
-    everywhere = key in Settings.model_fields and key != "clients_per_round"
-    return len({str(c.get(key)) for c in configs if everywhere or key in c}) > 1
+    among = everybody if key in Settings.model_fields and key != "clients_per_round" else alike
+    return any(str(c.get(key)) != str(mine.get(key)) for c in among)
 
 
 def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
