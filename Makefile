@@ -3,7 +3,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
-DEMO ?= run fedavg local ifca wecfl flexcfl data=digits partition=permuted rounds=20 epochs=5 lr=0.1 groups=4 init_min_share=0.05
+DEMO ?= run fedavg local ifca wecfl flexcfl data=digits partition=permuted rounds=12 epochs=5 lr=0.1 groups=4 init_min_share=0.05
 ARGS ?=
 
 .DEFAULT_GOAL := help

@@ -11,7 +11,23 @@ from typing import TYPE_CHECKING, Any
 from shoal.version import __version__
 
 if TYPE_CHECKING:
-    from shoal.algorithms import Central, FedAvg, FedProx, Local
+    from shoal.algorithms import (
+        CFL,
+        FLHC,
+        IFCA,
+        Central,
+        FedAvg,
+        FedAvgPlus,
+        FedGroup,
+        FedGrouProx,
+        FedProx,
+        FedProxPlus,
+        FeSEM,
+        FlexCFL,
+        Given,
+        Local,
+        WeCFL,
+    )
     from shoal.data.federation import Federation
     from shoal.errors import ShoalError
     from shoal.experiment.api import resume, run
@@ -23,6 +39,17 @@ if TYPE_CHECKING:
     from shoal.solvers import SGD, Proximal
 
 _HOME = {
+    "WeCFL": "shoal.algorithms",
+    "IFCA": "shoal.algorithms",
+    "Given": "shoal.algorithms",
+    "FlexCFL": "shoal.algorithms",
+    "FedProxPlus": "shoal.algorithms",
+    "FedGroup": "shoal.algorithms",
+    "FedGrouProx": "shoal.algorithms",
+    "FedAvgPlus": "shoal.algorithms",
+    "FeSEM": "shoal.algorithms",
+    "FLHC": "shoal.algorithms",
+    "CFL": "shoal.algorithms",
     "All": "shoal.selection",
     "Central": "shoal.algorithms",
     "FedAvg": "shoal.algorithms",
@@ -43,6 +70,17 @@ _HOME = {
 }
 
 __all__ = [
+    "WeCFL",
+    "IFCA",
+    "Given",
+    "FlexCFL",
+    "FedProxPlus",
+    "FedGroup",
+    "FedGrouProx",
+    "FedAvgPlus",
+    "FeSEM",
+    "FLHC",
+    "CFL",
     "SGD",
     "All",
     "Central",

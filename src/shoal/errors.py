@@ -7,7 +7,12 @@ from collections.abc import Iterable
 
 
 class ShoalError(Exception):
-    """A run could not go on; the message is one sentence that says what is wrong and what to do."""
+    """A run could not go on; the message is one sentence that says what is wrong and what to do.
+
+    >>> raise ShoalError("no client answered; look at events.jsonl")
+    Traceback (most recent call last):
+    shoal.errors.ShoalError: no client answered; look at events.jsonl
+    """
 
     exit_code = 1
 

@@ -23,7 +23,13 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Central:
-    """FedAvg with a single client that holds everything. Only in simulation."""
+    """FedAvg with a single client that holds everything. Only in simulation.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.Central(), "digits", rounds=1, engine="serial")
+    >>> run.history[1]["trained"]
+    1
+    """
 
     solver: SGD = SGD()
 

@@ -42,6 +42,11 @@ class CFL:
     """Federated learning that splits a cluster in two where it is stationary and its clients are not.
 
     Meant for full participation; otherwise each member counts with its latest update, while all are young enough.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.CFL(split_rounds="1"), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    2
     """
 
     eps1: float = option(0.1, "a cluster is stationary when its mean update is shorter than this", low=0)

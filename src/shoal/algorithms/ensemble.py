@@ -17,7 +17,13 @@ from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
 
 @dataclass(frozen=True, kw_only=True)
 class FedAvgPlus:
-    """FedAvg several times over, each with its own start and its own clients; soft voting of the models."""
+    """FedAvg several times over, each with its own start and its own clients; soft voting of the models.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FedAvgPlus(members=2), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    2
+    """
 
     members: int = option(5, "models that vote", low=1)
     mu: float = option(0.0, "proximal coefficient", low=0)
@@ -47,7 +53,13 @@ class FedAvgPlus:
 
 @dataclass(frozen=True, kw_only=True)
 class FedProxPlus(FedAvgPlus):
-    """The same of FedProx. Nothing but the default of mu differs."""
+    """The same of FedProx. Nothing but the default of mu differs.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FedProxPlus(members=2), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    2
+    """
 
     mu: float = option(1.0, "proximal coefficient", low=0)
 

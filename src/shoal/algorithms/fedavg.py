@@ -26,7 +26,13 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class FedAvg:
-    """One global model, the sample-weighted mean of what the selected clients learn."""
+    """One global model, the sample-weighted mean of what the selected clients learn.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FedAvg(), "digits", rounds=1, engine="serial")
+    >>> run.groups[run.clients[0]]
+    0
+    """
 
     select: Select = Random()
     solver: SGD = SGD()

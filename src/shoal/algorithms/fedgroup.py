@@ -36,7 +36,13 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class FedGroup:
-    """Groups by the pre-training updates of some clients; everybody else joins the group of the nearest direction."""
+    """Groups by the pre-training updates of some clients; everybody else joins the group of the nearest direction.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FedGroup(groups=4), "digits", rounds=1, engine="serial")
+    >>> run.history[-1]["ari"]
+    1.0
+    """
 
     groups: Groups = option(3, "number of groups m, or auto")
     measure: GroupMeasure = option("edc", "how updates are compared: edc or madc")

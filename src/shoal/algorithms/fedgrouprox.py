@@ -10,6 +10,12 @@ from shoal.types import option
 
 @dataclass(frozen=True, kw_only=True)
 class FedGrouProx(FedGroup):
-    """FedGroup with a proximal term inside groups; pre-training has none. Nothing but the default of mu differs."""
+    """FedGroup with a proximal term inside groups; pre-training has none. Nothing but the default of mu differs.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FedGrouProx(groups=4), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    4
+    """
 
     mu: float = option(1.0, "proximal coefficient inside groups", low=0)

@@ -16,7 +16,13 @@ from shoal.types import Answers, Cohort, Engine, Record, Select, option
 
 @dataclass(frozen=True, kw_only=True)
 class FedProx:
-    """FedAvg whose clients minimise `F_i(w) + (mu/2) |w - w_t|^2`; mu = 0 is FedAvg bit for bit."""
+    """FedAvg whose clients minimise `F_i(w) + (mu/2) |w - w_t|^2`; mu = 0 is FedAvg bit for bit.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FedProx(mu=0.1), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    1
+    """
 
     mu: float = option(1.0, "strength of the proximal term", low=0)
     select: Select = Random()

@@ -40,6 +40,11 @@ class FeSEM:
     """Clients train from their centre and go to the centre nearest to what they learnt; centres average their clients.
 
     With partial participation the E and M steps see the clients of the round.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FeSEM(groups=4), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    4
     """
 
     groups: Groups = option(3, "number of centres, or auto")

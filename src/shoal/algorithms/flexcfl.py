@@ -15,6 +15,11 @@ class FlexCFL(FedGroup):
     """FedGroup with migration: a client whose labels shifted looks for its nearest group again, at home.
 
     Nothing but the default of `migration` differs; `migration=off` is FedGroup.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FlexCFL(groups=4, measure="madc"), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    4
     """
 
     migration: Migration = option("aligned", "who drifted joins the nearest group again: off, aligned or counts")

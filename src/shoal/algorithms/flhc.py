@@ -34,7 +34,13 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class FLHC:
-    """FedAvg for some rounds; then everybody trains, the updates are clustered once, and every group goes on alone."""
+    """FedAvg for some rounds; then everybody trains, the updates are clustered once, and every group goes on alone.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.FLHC(rounds_before=1), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    1
+    """
 
     rounds_before: int = option(10, "rounds of FedAvg before the clustering", low=1)
     threshold: float = option(0.0, "largest distance at which clusters merge; 0: as many as the silhouette says", low=0)

@@ -29,7 +29,13 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """FedAvg inside groups that are given: one per value of a tag."""
+    """FedAvg inside groups that are given: one per value of a tag.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.Given(by="truth"), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    4
+    """
 
     by: str = option("truth", "the tag that tells groups apart; truth: the planted groups")
     select: Select = Random()

@@ -32,7 +32,13 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class IFCA:
-    """Every selected client takes the model of least training loss and trains it; models average who chose them."""
+    """Every selected client takes the model of least training loss and trains it; models average who chose them.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.IFCA(groups=4), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    4
+    """
 
     groups: int = option(3, "number of models", low=1)
     weighting: Literal["uniform", "samples"] = option("uniform", "weights of the mean: all alike, or by samples")

@@ -26,7 +26,13 @@ class State:
 
 @dataclass(frozen=True, kw_only=True)
 class Local:
-    """Each selected client goes on training its own model, from one common random start."""
+    """Each selected client goes on training its own model, from one common random start.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.Local(), "digits", rounds=1, engine="serial")
+    >>> len(run.models)
+    20
+    """
 
     select: Select = Random()
     solver: SGD = SGD()

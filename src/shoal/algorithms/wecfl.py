@@ -16,6 +16,11 @@ class WeCFL(FeSEM):
     """FeSEM's alternation with importance weights lambda_i = |D_i|, on the fully connected layers, to convergence.
 
     Nothing but defaults differs; with `weights=uniform` it is FeSEM.
+
+    >>> import shoal
+    >>> run = shoal.run(shoal.WeCFL(groups=4), "digits", rounds=1, engine="serial")
+    >>> run.history[-1]["groups"]
+    4
     """
 
     cluster_params: str = option("fc", "what the distance sees: all, fc, last, or the name of a tensor")

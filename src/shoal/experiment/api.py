@@ -72,6 +72,12 @@ def resume(
     """Go on with a run from its newest good checkpoint, to the bits an undisturbed run would have ended with.
 
     What the run was given as an object must be given again. `rounds` makes it longer.
+
+    >>> import shoal, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = shoal.run("fedavg", rounds=1, engine="serial", out=folder)
+    >>> shoal.resume(folder, rounds=2).summary["rounds"]
+    2
     """
     folder = Folder(path)
     config = folder.config()

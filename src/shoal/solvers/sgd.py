@@ -42,6 +42,9 @@ class SGD:
 
     One step on a batch b: `g = grad L_b(w) + weight_decay w + 2 l2 [kernels] w + terms`,
     `v = momentum v + g`, `w = w - lr lr_decay^(round-1) v`.
+
+    >>> SGD(epochs=2, batch=10).passes(25), SGD(steps=4, batch=10).passes(25)
+    (50, 35)
     """
 
     lr: float = 0.03

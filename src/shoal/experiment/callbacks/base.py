@@ -6,7 +6,16 @@ from shoal.experiment.loop import Moment, Plan
 
 
 class Observer:
-    """Override what you need; nothing an observer does changes a result."""
+    """Override what you need; nothing an observer does changes a result.
+
+    >>> import shoal
+    >>> class Watch(shoal.Observer):
+    ...     def moment(self, moment):
+    ...         print("round", moment.round)
+    >>> _ = shoal.run("fedavg", rounds=1, engine="serial", observers=[Watch()])
+    round 0
+    round 1
+    """
 
     def start(self, plan: Plan, label: str, begin: int) -> None:
         """Before the first round; `begin` is the round a resumed run goes on from."""
