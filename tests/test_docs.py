@@ -11,15 +11,20 @@ import pytest
 
 from shoal.algorithms import ALGORITHMS
 from shoal.data.datasets import DEFAULT_PARTITION, LOADERS, SOURCES
+from shoal.data.drift import SCENARIOS
 from shoal.data.partition import PARTITIONS
 from shoal.data.spec import parameters
+from shoal.experiment.config import own_keys
 from shoal.layout import Layout
 from shoal.models.registry import GENERIC, NAMES, PUBLISHED, factory
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
-METHODS = ("fedavg", "fedprox", "local", "central")
+METHODS = ("fedavg", "fedprox", "local", "central")  # the columns of the first tables of choose.md
+SHARED_PAGES = {"hypcluster": "ifca", "fedavg+": "ensembles", "fedprox+": "ensembles"}
+MIGRATING = {"algorithm": "ifca", "migration": "aligned"}
+VARIANT_OF = {"fedgrouprox": "fedgroup", "flexcfl": "fedgroup", "wecfl": "fesem"}  # pages list what differs
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -89,13 +94,41 @@ def test_batch_norm_sends_what_the_page_says() -> None:
     assert f"sends {layout.size:,} numbers" in (DOCS / "models.md").read_text()
 
 
+def page_of(name: str) -> Path:
+    return DOCS / "algorithms" / f"{SHARED_PAGES.get(name, name)}.md"
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_has_a_page_with_all_its_parts(name: str) -> None:
-    page = (DOCS / "algorithms" / f"{name}.md").read_text()
+    page = page_of(name).read_text()
     heads = re.findall(r"^## (.+)$", page, re.MULTILINE)
     assert {"Use", "What leaves a client", "Settings", "Edge cases"} <= set(heads)
     assert f"shoal run {name} " in page
     assert "Traffic per round" in page or "traffic per round" in page
+
+
+def defaults_on(page: Path) -> dict[str, str]:
+    """The settings table of a page: key to default."""
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", page.read_text().partition("\n## Settings\n")[2], re.MULTILINE)
+    return {key: default.strip() for key, default in rows}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_settings_are_listed_with_their_defaults(name: str) -> None:
+    base = VARIANT_OF.get(name, name)
+    listed = defaults_on(page_of(base)) | defaults_on(page_of(name))
+    for key, field in own_keys(name).items():
+        said = listed[key]
+        if " for `" in said:  # a page of two: 0 for `fedavg+`, 1 for `fedprox+`
+            said = dict(part.split(" for ")[::-1] for part in said.split(", "))[f"`{name}`"]
+        assert said == spelled(field.default) or float(said) == field.default
+
+
+def test_drift_scenarios_are_listed_with_their_defaults() -> None:
+    for name, make in SCENARIOS.items():
+        row = row_of("drift.md", name)
+        for key, p in parameters(make).items():
+            assert f"`{key}`" in row or f"{key}={spelled(p.default)}" in row or f"`{key}=" in row
 
 
 def spelled(value: Any) -> str:
@@ -136,6 +169,40 @@ def test_choose_quotes_its_results_by_setting() -> None:
     for name, f in comparison("choose-selection.json").items():
         cells = [percent(f["best_accuracy"]), percent(f["last_three_accuracy"])]
         assert f"| `{name}` | {' | '.join([*cells, mean(f, 'megabytes', 1), mean(f, 'passes', 0)])} |\n" in page
+
+
+def settings_of(name: str) -> dict[str, str]:
+    """The parts of a comparison's name: algorithm and keys."""
+    algorithm, *pairs = name.split()
+    return {"algorithm": algorithm, **dict(pair.split("=", 1) for pair in pairs)}
+
+
+def test_choose_quotes_what_methods_find() -> None:
+    page = (DOCS / "choose.md").read_text()
+    columns = ("permuted", "rotated", "cluster-dirichlet:", "iid", "dirichlet:")
+    found = [(settings_of(name), figures) for name, figures in comparison("choose-groups.json").items()]
+    for method in {s["algorithm"] for s, _ in found}:
+        mine = {c: f for s, f in found for c in columns if s["algorithm"] == method and s["partition"].startswith(c)}
+        accuracy = [percent(mine[c]["best_accuracy"]) if c in mine else "-" for c in columns]
+        assert f"| `{method}` | {' | '.join(accuracy)} |\n" in page
+        if mine["permuted" if "permuted" in mine else "iid"]["ari"]:
+            numbers = [f"{mean(mine[c], 'ari', 2)}, {mean(mine[c], 'groups', 1)}" for c in columns[:3]]
+            assert f"| `{method}` | {' | '.join(numbers)} | {mean(mine['permuted'], 'megabytes', 1)} |\n" in page
+
+
+def test_choose_quotes_what_drift_does() -> None:
+    page = (DOCS / "choose.md").read_text()
+    found = [(settings_of(name), figures) for name, figures in comparison("choose-drift.json").items()]
+    cells = {
+        (f"{s['algorithm']}{' migration=aligned' * (s == s | MIGRATING)}", s["partition"], s["drift"]): f
+        for s, f in found
+    }
+    skewed = "cluster-dirichlet:alpha=0.3:groups=4:clients=20"
+    columns = [(p, d) for p in (skewed, "permuted") for d in ("none", "swap-all:0.05")]
+    for method in {m for m, _, _ in cells}:
+        shown = [percent(cells[method, p, d]["last_three_accuracy"]) for p, d in columns]
+        traffic = mean(cells[method, *columns[1]], "megabytes", 2)
+        assert f"| `{method}` | {' | '.join(shown)} | {traffic} |\n" in page
 
 
 def test_table_one_is_the_committed_result() -> None:

@@ -23,6 +23,9 @@ SAMPLE = np.zeros((1, 6), np.float32)
 class Rebinding(nn.Module):
     """Puts new tensors in place of its buffers, as plain assignments do."""
 
+    mean: torch.Tensor
+    calls: torch.Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.layer = nn.Linear(6, 3)

@@ -53,7 +53,7 @@ VOTERS = ("fedavg+", "fedprox+")  # every member asks clients of its own: here t
 
 
 def make(name: str, **settings: Any) -> Algorithm:
-    common = {"selection": "all", "epochs": 2, "momentum": 0.5, **settings}
+    common = {"selection": "all", "epochs": 2, "batch": 20, "momentum": 0.5, **settings}
     return build_algorithm(name, OWN.get(name, {}), Settings(**common), 12)
 
 

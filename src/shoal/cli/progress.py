@@ -35,6 +35,7 @@ class Watch(Observer):
         self._accuracy: float | None = None
         self._bar: tuple[Progress, TaskID] | None = None
         self._left_out, self._rounds_left_out = 0, 0
+        self._collapsed = False
 
     def announce(self, name: str, number: int, total: int) -> tuple[Observer, ...]:
         """The next run of a sweep is on."""
@@ -83,11 +84,14 @@ class Watch(Observer):
         return round == rounds or (tenth and silence >= BREATH) or silence >= PAUSE
 
     def _troubles(self, moment: Moment) -> None:
-        """Skipped rounds, and the first of the clients left out in a round."""
+        """Skipped rounds, a collapse into one group, and the first of the clients left out in a round."""
         left_out = [e for e in moment.events if e["kind"] == "left out"]
         for event in moment.events:
             if event["kind"] == "round skipped":
                 self.warn(f"round {moment.round} changed nothing: {event['reason']}")
+            elif event["kind"] == "collapsed" and not self._collapsed:
+                self._collapsed = True
+                self.warn(f"round {moment.round}: {event['reason']}; try another start or number of groups")
         if not left_out:
             return
         self._left_out += len(left_out)

@@ -141,5 +141,13 @@ def moment(
     if plan.drift.scenarios:
         row["drifted"] = len(drifted)
     row["time"] = {"round": time.perf_counter() - clock, **extra.get("time", {})}
-    events = tuple({"round": t, **e} for e in (*happened, *ledger.events, *record.events))
+    seen = (*happened, *ledger.events, *record.events, *collapse(serving, row))
+    events = tuple({"round": t, **e} for e in seen)
     return Moment(t, state, engine.memories, engine.library.rows_VP, row, events, stage.world)
+
+
+def collapse(serving: Serving, row: Row) -> tuple[Mapping[str, Any], ...]:
+    """An event if there are several models and all clients are served by one of them."""
+    if serving.kind != "group" or len(serving.models_KP) < 2 or row["groups"] != 1:
+        return ()
+    return ({"kind": "collapsed", "reason": f"all clients are in one of {len(serving.models_KP)} groups"},)
