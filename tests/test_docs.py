@@ -187,7 +187,8 @@ def test_choose_quotes_what_methods_find() -> None:
         assert f"| `{method}` | {' | '.join(accuracy)} |\n" in page
         if mine["permuted" if "permuted" in mine else "iid"]["ari"]:
             numbers = [f"{mean(mine[c], 'ari', 2)}, {mean(mine[c], 'groups', 1)}" for c in columns[:3]]
-            assert f"| `{method}` | {' | '.join(numbers)} | {mean(mine['permuted'], 'megabytes', 1)} |\n" in page
+            numbers += [mean(mine["permuted"], "rounds_to_target", 1), mean(mine["permuted"], "megabytes", 1)]
+            assert f"| `{method}` | {' | '.join(numbers)} |\n" in page
 
 
 def test_choose_quotes_what_drift_does() -> None:
@@ -203,6 +204,12 @@ def test_choose_quotes_what_drift_does() -> None:
         shown = [percent(cells[method, p, d]["last_three_accuracy"]) for p, d in columns]
         traffic = mean(cells[method, *columns[1]], "megabytes", 2)
         assert f"| `{method}` | {' | '.join(shown)} | {traffic} |\n" in page
+
+
+def test_choose_quotes_how_many_groups() -> None:
+    page = (DOCS / "choose.md").read_text()
+    for name, f in comparison("choose-number.json").items():
+        assert f"| `{name}` | {percent(f['best_accuracy'])} | {mean(f, 'ari', 2)} | {mean(f, 'groups', 1)} |\n" in page
 
 
 def test_table_one_is_the_committed_result() -> None:

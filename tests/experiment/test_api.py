@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.conftest import small_net
 
 import shoal
 from shoal.data.federation import Federation
 from shoal.engines import Serial
 from shoal.experiment.folder import Folder
-from tests.conftest import small_net
 
 
 def run(toy: Federation, out: Path | None = None, **settings: Any) -> shoal.Run:
@@ -26,9 +26,8 @@ def run(toy: Federation, out: Path | None = None, **settings: Any) -> shoal.Run:
 def test_the_folder_holds_what_the_design_says(toy: Federation, tmp_path: Path) -> None:
     got = run(toy, tmp_path / "r")
     names = {p.name for p in (tmp_path / "r").iterdir()}
-    assert names == {
-        "config.toml", "environment.json", "records.jsonl", "events.jsonl", "groups.csv", "summary.json", "checkpoints", "models",
-    }  # fmt: skip
+    files = {"config.toml", "environment.json", "records.jsonl", "events.jsonl", "groups.csv", "summary.json"}
+    assert names == {*files, "checkpoints", "models"}
     config = tomllib.loads((tmp_path / "r" / "config.toml").read_text())
     assert config["format"] == 1
     assert (config["algorithm"], config["data"], config["lr"]) == ("fedavg", "<own>", 0.05)
@@ -213,11 +212,14 @@ def test_another_algorithm_or_model_is_not_resumed(toy: Federation, tmp_path: Pa
     other = shoal.FedAvg(solver=shoal.SGD(lr=9.0))
     with pytest.raises(shoal.ShoalError, match="another algorithm"):
         shoal.resume(tmp_path / "r", algorithm=other, federation=toy, model=small_net, engine=Serial(), rounds=2)
+
+    def other_net() -> torch.nn.Module:
+        return torch.nn.Sequential(small_net(), torch.nn.Sigmoid())
+
     with pytest.raises(shoal.ShoalError, match="the model is not the one"):
         shoal.resume(
-            tmp_path / "r", algorithm=shoal.FedAvg(), federation=toy, model=lambda: small_net().append(torch.nn.Sigmoid()),  # type: ignore[operator]
-            engine=Serial(), rounds=2,
-        )  # fmt: skip
+            tmp_path / "r", algorithm=shoal.FedAvg(), federation=toy, model=other_net, engine=Serial(), rounds=2
+        )
 
 
 def test_data_may_be_named_once(toy: Federation) -> None:
@@ -252,5 +254,7 @@ def test_a_client_whose_samples_the_model_cannot_take_is_named(toy: Federation) 
 
         return Odd()
 
-    with pytest.raises(shoal.ShoalError, match="no client could do the first round.*'c00': failed: RuntimeError: I do"):
+    with pytest.raises(
+        shoal.ShoalError, match=r"no client could do the first round.*'c00': failed: RuntimeError: I do"
+    ):
         shoal.run("fedavg", toy, odd, engine=Serial())

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.conftest import make_toy, small_net
+from tests.support import FAULTS, Misbehaving
 
 import shoal
 from shoal.engines import Backend, Serial, Workers
-from tests.conftest import make_toy, small_net
-from tests.support import FAULTS, Misbehaving
 
 
 @pytest.mark.parametrize("engine", ["serial", "local"])

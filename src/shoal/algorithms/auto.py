@@ -17,7 +17,7 @@ MOST = 10  # groups that auto considers
 
 
 def how_many(
-    rows_ND: Array, groups: Groups, cluster: Cluster, rng: np.random.Generator
+    rows_ND: Array, groups: Groups, cluster: Cluster, rng: np.random.Generator, distances_NN: Array | None = None
 ) -> tuple[int, Mapping[str, Any]]:
     """The number of groups, and for the records the criterion's value for every number that was considered.
 
@@ -30,5 +30,5 @@ def how_many(
     most = min(MOST, len(rows_ND) - 1)
     if most < 2:
         return 1, {"silhouette": {}}
-    found = choose_k(rows_ND, range(2, most + 1), cluster, "silhouette", rng)
+    found = choose_k(rows_ND, range(2, most + 1), cluster, "silhouette", rng, distances_NN)
     return found.k, {"silhouette": {str(k): value for k, value in found.values.items()}}

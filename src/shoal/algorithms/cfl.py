@@ -11,7 +11,7 @@ import numpy as np
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
 from shoal.algorithms.criteria import CriteriaMode, cfl_criteria
 from shoal.algorithms.tree import Node, path, walk
-from shoal.clusterers import BipartitionMode, bipartition
+from shoal.clusterers import BipartitionMode, Split, bipartition
 from shoal.errors import BadInput
 from shoal.measures import cosine
 from shoal.seeds import Key
@@ -55,7 +55,7 @@ class CFL:
     criteria: CriteriaMode = option("paper", "paper: weighted mean; notebook: plain mean, min_round, min_cluster_size")
     min_round: int = option(20, "notebook: no split up to this round", low=0)
     min_cluster_size: int = option(2, "notebook: only larger clusters are split", low=1)
-    split_rounds: str = option("", "split at these rounds instead, for instance 50+100+150")
+    split_rounds: str = option("", "split the least alike cluster at each of these rounds instead: 50+100+150")
     max_age: int = option(5, "a cluster waits while a member's latest update is older than so many rounds", low=0)
     path_choice: bool = option(False, "each client takes the model of its path, leaf to root, best on validation data")
     select: Select = All()
@@ -75,6 +75,8 @@ class CFL:
         _ = self.fixed_rounds
         theta_KP = engine.layout.init_many(1, key("init"))
         group = Table().put(engine.clients.ids, np.zeros(len(engine.clients), int))
+        if self.path_choice:  # says at once if there is no validation split
+            engine.map(Losses("val"), engine.clients.ids[:1], theta_KP, None, key("choose"))
         none_SP, server = theta_KP[:0], per_group(self.aggregate, engine.layout).init(theta_KP)
         return State(theta_KP, group, Table(), Table(), (), none_SP, none_SP, Table(), server), Record()
 
@@ -128,16 +130,15 @@ class CFL:
         """Bipartition every cluster that asks for it; one side keeps the number of its parent, the other is new.
 
         Members whose update is too old are waited for, unless they were asked this round and failed: then a split goes
-        on without them, and they are newcomers when they come back.
+        on without them, and they are newcomers when they come back. At a fixed round the one cluster with the cleanest
+        cut is split, as in the paper's figure: three rounds make four clusters.
         """
         norms: dict[str, Any] = {}
         events: list[dict[str, Any]] = []
+        cuts: dict[int, tuple[Cohort, Split]] = {}
+        ids, group_N = engine.clients.ids, state.group.get(engine.clients.ids, -1)
         for k in range(len(state.theta_KP)):
-            here = [
-                c
-                for c, own in zip(engine.clients.ids, state.group.get(engine.clients.ids, -1), strict=True)
-                if own == k
-            ]
+            here = [c for c, own in zip(ids, group_N, strict=True) if own == k]
             young = {c for c in here if c in state.age and t - state.age.get((c,), 0)[0] <= self.max_age}
             mine = tuple(c for c in here if c in young)
             if not young | failed >= set(here):
@@ -153,11 +154,15 @@ class CFL:
             norms[str(k)] = {"mean_norm": found.mean_norm, "max_norm": found.max_norm, "clients": len(mine)}
             due = t in self.fixed_rounds and len(mine) > 1 if self.fixed_rounds else found.split
             if due:
-                cut = bipartition(cosine(rows_NP), self.bipartition)
-                sides = [tuple(c for c, side in zip(mine, cut.labels_N, strict=True) if side == i) for i in (0, 1)]
-                state = divide(state, k, sides)
-                event = {"kind": "split", "group": k, "into": [k, len(state.theta_KP) - 1], "cross": cut.cross}
-                events.append({**event, **norms[str(k)], "clients": [list(s) for s in sides]})
+                cuts[k] = mine, bipartition(cosine(rows_NP), self.bipartition)
+        if self.fixed_rounds and cuts:
+            best = min(cuts, key=lambda k: cuts[k][1].cross)
+            cuts = {best: cuts[best]}
+        for k, (mine, cut) in cuts.items():
+            sides = [tuple(c for c, side in zip(mine, cut.labels_N, strict=True) if side == i) for i in (0, 1)]
+            state = divide(state, k, sides)
+            event = {"kind": "split", "group": k, "into": [k, len(state.theta_KP) - 1], "cross": cut.cross}
+            events.append({**event, **norms[str(k)], "clients": [list(s) for s in sides]})
         return state, {"clusters": norms}, tuple(events)
 
     def _choose(self, state: State, engine: Engine, key: Key) -> Table:

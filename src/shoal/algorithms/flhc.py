@@ -93,7 +93,8 @@ class FLHC:
             labels_N = cut_at(distances_NN, self.threshold, self.linkage)
         else:
             cut = lambda _, k, rng: cut_into(distances_NN, k, self.linkage)  # noqa: E731
-            k, values = how_many(got["update"][:, engine.layout.trainable], "auto", cut, key.rng())
+            rows_NP = got["update"][:, engine.layout.trainable]
+            k, values = how_many(rows_NP, "auto", cut, key.rng(), distances_NN)
             labels_N = cut_into(distances_NN, k, self.linkage)
         count = int(labels_N.max()) + 1
         w_KP = np.repeat(state.w_KP, count, 0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.data.drift import Drift, indices_of
+from shoal.data.drift import Drift, Scene, indices_of
 from shoal.data.federation import Source
 from shoal.engines import Front
 from shoal.errors import ShoalError, TooFewAnswers
@@ -94,14 +94,11 @@ class Stage:
     def __init__(self, plan: Plan, key: Key, begin: Moment | None) -> None:
         self.plan, self.now = plan, plan.federation
         self._key = key
-        self._scene = None
+        self._scene: Scene | None = None
         if plan.drift.scenarios:
-            at = key.at(begin.round) if begin else key
-            resumed = begin is not None and begin.world
-            self._scene = (
-                plan.drift.resume(begin.round, plan.federation, begin.world, at) if begin and resumed else None
-            )
-            self._scene = self._scene or plan.drift.begin(plan.federation)
+            self._scene = plan.drift.begin(plan.federation)
+            if begin is not None:
+                self._scene = plan.drift.resume(begin.round, plan.federation, begin.world, key.at(begin.round))
             self.now = self._scene.seen
 
     @property

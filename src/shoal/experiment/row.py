@@ -51,7 +51,8 @@ def group_part(serving: Serving, federation: Source) -> Row:
         return {"groups": len(serving.models_KP) if serving.kind == "own" else 1}
     which_N = serving.which(federation.ids)
     known = which_N >= 0
-    row: Row = {"groups": len(np.unique(which_N[known])), "group_size": np.bincount(which_N[known]).tolist()}
+    sizes_K = np.bincount(which_N[known], minlength=len(serving.models_KP))
+    row: Row = {"groups": int((sizes_K > 0).sum()), "group_size": sizes_K.tolist()}
     if federation.truth is not None and known.any():
         from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
