@@ -238,3 +238,13 @@ def test_table_one_of_three_seeds_is_the_committed_result() -> None:
         f = line["figures"]
         assert f"{100 * f['best_accuracy']['mean']:.1f} ± {100 * f['best_accuracy']['std']:.1f}" in page
         assert f"{f['discrepancy_variance']['mean']:.3f} ± {f['discrepancy_variance']['std']:.3f}" in page
+
+
+def test_the_table_of_the_readme_is_the_committed_result() -> None:
+    readme = (DOCS.parent / "README.md").read_text().splitlines()
+    for line in json.loads((DOCS / "results" / "demo.json").read_text())["comparison"]:
+        row = next(r for r in readme if r.startswith(f"{line['name']} ")).split()
+        figures = line["figures"]
+        assert row[2] == f"{100 * figures['best_accuracy']['mean']:.1f}"
+        assert row[5] == f"{100 * figures['last_worst']['mean']:.1f}"
+        assert row[6] == ("-" if figures["ari"] is None else f"{figures['ari']['mean']:.2f}")
