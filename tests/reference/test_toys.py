@@ -118,7 +118,7 @@ def test_the_same_bound_for_softmax_regression_by_the_package_s_own_solver() -> 
     engine = Front(Serial(), layout)
     engine.use(federation)
     start_KP, eta = layout.init_many(1, Key(0)), 0.2
-    paths = {}
+    paths: dict[str, Array] = {}
     for who in (federation.ids, (EVERYBODY,)):
         which = np.zeros(len(who), int)
         tasks = [Train(SGD(lr=eta, steps=e, batch=10**6, shuffle=False)) for e in range(1, 12)]
