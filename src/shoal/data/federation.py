@@ -218,8 +218,8 @@ class Federation:
 
     def fingerprint(self) -> str:
         """A short hash of everything a result depends on: all arrays by dtype, shape and bytes; not the name."""
-        rows = (self.train, self.test, self.val)
-        return fingerprint(self.ids, rows, self.x, self.y, self.classes, self.inputs, self.views, self.view)
+        rows, published = (self.train, self.test, self.val), (self.truth, self.tags)
+        return fingerprint(self.ids, rows, self.x, self.y, self.classes, self.inputs, self.views, self.view, published)
 
     @classmethod
     def from_arrays(
