@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
 from shoal.algorithms.criteria import CriteriaMode, cfl_criteria
+from shoal.algorithms.newcomers import welcome
 from shoal.algorithms.tree import Node, path, walk
 from shoal.clusterers import BipartitionMode, Split, bipartition
 from shoal.errors import BadInput
@@ -82,11 +83,7 @@ class CFL:
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         cohort = self.select(engine.clients, key("select"))
-        new = tuple(c for c in cohort if c not in state.group)
-        if new:
-            came = self.assign(state, new, engine, key("newcomers"))
-            state = replace(state, group=state.group.put(came.cohort, came.which_N))
-        cohort = tuple(c for c in cohort if c in state.group)
+        state, cohort = welcome(self, state, cohort, engine, key("newcomers"))
         got = engine.map(Train(self.solver), cohort, state.theta_KP, state.group.get(cohort, 0), key("train"))
         now = np.full(len(got), key.round)
         state = replace(state, latest=state.latest.put(got.cohort, got["update"]), age=state.age.put(got.cohort, now))

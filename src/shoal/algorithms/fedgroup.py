@@ -13,6 +13,7 @@ from shoal.aggregators.inter_group import InterGroupMode
 from shoal.algorithms.auto import Groups, how_many
 from shoal.algorithms.cold_start import GroupMeasure, group_labels
 from shoal.algorithms.migration import Migration, shifted_clients
+from shoal.algorithms.newcomers import welcome
 from shoal.errors import BadInput
 from shoal.measures import edc_embedding, within
 from shoal.seeds import Key
@@ -83,14 +84,13 @@ class FedGroup:
         w_KP = w0_KP if self.start_from_w0 else w_KP
         state = State(w_KP, w0_P, directions_KP, group, per_group(weighted_mean(), engine.layout).init(w_KP))
         if self.cold_start == "eager":
-            state = self._welcome(state, engine.clients.ids, engine, key)
+            state, _ = welcome(self, state, engine.clients.ids, engine, key("newcomers"))
         return state, Record(measures=measures)
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         state, measures, events = self._migrate(state, engine, key("migrate"))
         cohort = self.select(engine.clients, key("select"))
-        state = self._welcome(state, cohort, engine, key)
-        cohort = tuple(c for c in cohort if c in state.group)
+        state, cohort = welcome(self, state, cohort, engine, key("newcomers").at(0))  # the same, eager or lazy
         got = engine.map(Train(self.local), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         w_KP, server = per_group(weighted_mean(), engine.layout).apply(state.w_KP, got, state.server)
         w_KP, relayed = self._between(w_KP, state.group, engine)
@@ -126,14 +126,6 @@ class FedGroup:
         m, values = how_many(points_NM, self.groups, lambda _, k, r: group_labels(rows_NP, k, self.measure, r), rng)
         labels_N = group_labels(rows_NP, m, self.measure, rng)
         return got, labels_N, m, {"within": within(points_NM, labels_N), **values}
-
-    def _welcome(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> State:
-        """Clients without a group get one."""
-        cold = tuple(c for c in cohort if c not in state.group)
-        if not cold:
-            return state
-        got = self.assign(state, cold, engine, key("newcomers").at(0))
-        return replace(state, group=state.group.put(got.cohort, got.which_N))
 
     def _migrate(
         self, state: State, engine: Engine, key: Key

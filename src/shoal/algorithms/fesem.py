@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
 from shoal.algorithms.auto import Groups, how_many
+from shoal.algorithms.newcomers import welcome
 from shoal.clusterers import Clusters, e_step, kmeans, lloyd, reseed
 from shoal.errors import BadInput
 from shoal.layout import Layout
@@ -76,8 +77,9 @@ class FeSEM:
         if first:
             cohort, which_N = All()(engine.clients, key), np.zeros(len(engine.clients), int)
         else:
-            state = self._welcome(state, self.select(engine.clients, key("select")), engine, key)
-            cohort = tuple(c for c in self.select(engine.clients, key("select")) if c in state.group)
+            chosen = self.select(engine.clients, key("select"))
+            state = self._at_random_models(state, chosen, engine) if self.start == "random_models" else state
+            state, cohort = welcome(self, state, chosen, engine, key("assign"))
             which_N = state.group.get(cohort, 0)
         got = engine.map(Train(self.solver), cohort, state.Omega_KP, which_N, key("train"))
         if not len(got):  # min_answers=0
@@ -110,18 +112,11 @@ class FeSEM:
         """The part of models that the distance sees."""
         return layout.take(rows_NP, "trainable" if self.cluster_params == "all" else self.cluster_params)
 
-    def _welcome(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> State:
-        """Give a centre to clients that have none: with random models the one nearest to w_0, else by `assign`."""
+    def _at_random_models(self, state: State, cohort: Cohort, engine: Engine) -> State:
+        """Before it trained, a client's parameters are w_0: it goes to the random model nearest to that."""
         new = tuple(c for c in cohort if c not in state.group)
-        if not new:
-            return state
-        if self.start == "random_models":
-            nearest = int(
-                e_step(self._seen(state.w0_P[None], engine.layout), self._seen(state.Omega_KP, engine.layout))[0]
-            )
-            return replace(state, group=state.group.put(new, np.full(len(new), nearest)))
-        got = self.assign(state, new, engine, key("assign"))
-        return replace(state, group=state.group.put(got.cohort, got.which_N))
+        w0_1D, centres_KD = self._seen(state.w0_P[None], engine.layout), self._seen(state.Omega_KP, engine.layout)
+        return replace(state, group=state.group.put(new, np.repeat(e_step(w0_1D, centres_KD), len(new))))
 
     def _em(
         self, state: State, got: Answers, omega_NP: Array, lambda_N: Array, engine: Engine, key: Key, first: bool

@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
 from shoal.algorithms.auto import how_many
+from shoal.algorithms.newcomers import welcome
 from shoal.clusterers import Linkage, cut_at, cut_into
 from shoal.measures import Metric, cosine_to, pairwise
 from shoal.seeds import Key
@@ -60,11 +61,7 @@ class FLHC:
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         cut = key.round > self.rounds_before and not len(state.means_KP)
         cohort = All()(engine.clients, key) if cut else self.select(engine.clients, key("select"))
-        new = tuple(c for c in cohort if c not in state.group)
-        if new:
-            came = self.assign(state, new, engine, key("newcomers"))
-            state = replace(state, group=state.group.put(came.cohort, came.which_N))
-        cohort = tuple(c for c in cohort if c in state.group)
+        state, cohort = welcome(self, state, cohort, engine, key("newcomers"))
         got = engine.map(Train(self.solver), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         measures: Mapping[str, Any] = {}
         if cut:
