@@ -104,7 +104,7 @@ def resume(
     backend, ours = make_backend(engine, workers or config.get("workers"))
     try:
         prepared = prepare(algorithm or name, federation, model, {**config, **own}, fingerprint)
-        if digest is not None and prepared.plan.layout.digest() != digest:
+        if digest is not None and prepared.config["model_digest"] != digest:
             raise RunFolderError(f"the model is not the one that {folder.path} began with; give the same one to go on")
         begin, complaints = checkpoint.newest(folder.checkpoints, prepared.plan.algorithm)
         for complaint in complaints:

@@ -61,16 +61,18 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
         except TooFewAnswers as e:
             raise ShoalError(f"the run cannot begin: {e}") from e
         engine.commit()
-        begin = moment(stage, engine, 0, state, record, {}, clock, happened)
+        serving = algorithm.serve(state)
+        begin = moment(stage, engine, 0, state, serving, record, {}, clock, happened)
         yield begin
     else:
         engine.use(stage.now)
         engine.restore(begin.memories, begin.library_VP)
+        serving = algorithm.serve(begin.state)
     state = begin.state
     for t in range(begin.round + 1, plan.rounds + 1):
         clock = time.perf_counter()
         extra: Row = {}
-        happened = stage.move(t, engine, algorithm.serve(state))
+        happened = stage.move(t, engine, serving)
         try:
             state, record = algorithm.step(state, engine, key.at(t))
             engine.commit()
@@ -80,12 +82,13 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
                 raise ShoalError(f"no client could do the first round: {e}") from e
             record = Record(events=({"kind": "round skipped", "reason": str(e)},))
             extra = {"skipped": True}
+        serving = algorithm.serve(state)
         if t % plan.eval_every == 0 or t == plan.rounds:
             trained = time.perf_counter()
             who = sample_of(stage.now, plan.eval_clients, plan.seed)
-            extra |= evaluation_part(algorithm.serve(state), engine, who, key.at(t), plan.splits)
+            extra |= evaluation_part(serving, engine, who, key.at(t), plan.splits)
             extra["time"] = {"evaluation": time.perf_counter() - trained}
-        yield moment(stage, engine, t, state, record, extra, clock, happened)
+        yield moment(stage, engine, t, state, serving, record, extra, clock, happened)
 
 
 class Stage:
@@ -124,6 +127,7 @@ def moment(
     engine: Front,
     t: int,
     state: Any,
+    serving: Serving,
     record: Record,
     extra: Row,
     clock: float,
@@ -131,7 +135,6 @@ def moment(
 ) -> Moment:
     """Put the record of a round together."""
     plan, ledger = stage.plan, engine.take()
-    serving = plan.algorithm.serve(state)
     row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, stage.now)}
     row |= ledger_part(ledger, record) | extra
     drifted = {c for e in happened for c in e.get("clients", ()) if e["kind"].startswith("swapped")}

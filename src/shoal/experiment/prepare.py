@@ -63,7 +63,8 @@ def prepare(
         raise BadInput(f"a federation is the name of a data set or a Federation, not {type(federation).__name__}")
     settings, own = settings_of(algorithm, pairs)
     source = load(settings, federation)
-    if fingerprint is not None and source.fingerprint() != fingerprint:
+    mark = source.fingerprint()
+    if fingerprint is not None and mark != fingerprint:
         raise RunFolderError("the data is not what the run began with; put the same data back to go on")
     clients = len(source.roster)
     if settings.clients_per_round is not None and settings.clients_per_round > clients:
@@ -78,7 +79,8 @@ def prepare(
     layout = make_layout(settings, model, source)
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
-    config = config_of(name, chosen, algorithm, federation, model, settings, source, layout.digest())
+    marks = {"fingerprint": mark, "model_digest": layout.digest()}
+    config = config_of(name, chosen, algorithm, federation, model, settings, source, marks)
     drift = parse_drift(settings.drift or "none")
     if drift.scenarios:
         drift.begin(source)
@@ -154,7 +156,7 @@ def config_of(
     model: str | ModelFactory | None,
     settings: Settings,
     source: Source,
-    digest: str,
+    marks: Mapping[str, str],
 ) -> dict[str, Any]:
     """The resolved settings; what was given as an object is marked as the user's own."""
     if isinstance(algorithm, str):
@@ -167,7 +169,7 @@ def config_of(
         config["data"] = OWN
     if not isinstance(model, str | None):
         config["model"] = OWN
-    return {**config, "fingerprint": source.fingerprint(), "model_digest": digest}
+    return {**config, **marks}
 
 
 def make_backend(engine: str | Backend, workers: int | None) -> tuple[Backend, bool]:

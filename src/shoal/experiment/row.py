@@ -63,28 +63,17 @@ def group_part(serving: Serving, federation: Source) -> Row:
 
 def evaluation_part(serving: Serving, engine: Front, who: Cohort, key: Key, splits: tuple[str, ...]) -> Row:
     """Accuracy, F1, worst clients and loss on the test split, accuracy and loss on the validation split."""
-    if serving.kind == "vote":
-        return voted_part(serving, engine, who, key, splits)
-    which_N = serving.which(who)
-    tested = tuple(c for c, k in zip(who, which_N, strict=True) if k >= 0)
+    vote = serving.kind == "vote"  # all models answer for everybody
+    tested = tuple(c for c, k in zip(who, serving.which(who), strict=True) if k >= 0)
+    which_N = None if vote else serving.which(tested)
     row: Row = {"partial": len(tested) < len(who)}
     for split in splits:
-        got = engine.ask(Evaluate(split), tested, serving.models_KP, serving.which(tested), key("evaluate"))
+        got = engine.ask(Evaluate(split, vote), tested, serving.models_KP, which_N, key("evaluate"))
         row["partial"] |= len(got) < len(who)
         row.update(test_figures(got, serving) if split == "test" else val_figures(got))
     for name, model_P in serving.beside.items():
         got = engine.ask(Evaluate("test"), who, model_P[None], np.zeros(len(who), int), key("evaluate"))
         row[f"accuracy_{name}"] = plain(metrics.weighted_accuracy(got["right"], got["total"]))
-    return row
-
-
-def voted_part(serving: Serving, engine: Front, who: Cohort, key: Key, splits: tuple[str, ...]) -> Row:
-    """The same for an ensemble, in which all models vote."""
-    row: Row = {"partial": False}
-    for split in splits:
-        got = engine.ask(Evaluate(split, vote=True), who, serving.models_KP, None, key("evaluate"))
-        row["partial"] |= len(got) < len(who)
-        row.update(test_figures(got, serving) if split == "test" else val_figures(got))
     return row
 
 

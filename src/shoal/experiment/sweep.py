@@ -122,9 +122,8 @@ def go_on(
             if (path / "config.toml").exists():
                 resume(path, engine=backend, observers=observers)
             else:
-                pairs = {k: v for k, v in point.pairs.items() if k not in ("data", "model", "engine")}
-                names = {"federation": point.pairs.get("data", "digits"), "model": point.pairs.get("model", "mclr")}
-                run(point.algorithm, **names, out=path, engine=backend, observers=observers, **pairs)
+                pairs = {k: v for k, v in point.pairs.items() if k != "engine"}
+                run(point.algorithm, out=path, engine=backend, observers=observers, **pairs)
     finally:
         if ours:
             backend.close()
