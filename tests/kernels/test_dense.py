@@ -133,7 +133,7 @@ def test_kept_momentum_goes_on_where_it_was() -> None:
     net, start, x, y = problem((20, 16, 5))
     dense = Net(net.layout, Arithmetic(kernel="dense"))
     solver = SGD(epochs=1, batch=8, momentum=0.9, momentum_memory="kept", weight_decay=0.01)
-    speed = {"torch": None, "dense": None}
+    speed: dict[str, Any] = {"torch": None, "dense": None}
     now = {"torch": start, "dense": start}
     for t in range(3):
         for name, using in (("torch", net), ("dense", dense)):

@@ -30,8 +30,13 @@ class Describe:
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
-        _, y = data(self.split)
-        return {"histogram": np.bincount(y, minlength=net.layout.classes)}, memory
+        return {"histogram": np.bincount(labels_of(data, self.split), minlength=net.layout.classes)}, memory
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0
+
+
+def labels_of(data: ClientData, split: str) -> Array:
+    """The labels of a client's samples; where the data can give them alone, inputs are not gathered for it."""
+    labels: Array = data.labels(split) if hasattr(data, "labels") else data(split)[1]
+    return labels
