@@ -48,6 +48,13 @@ class Roster:
     def size(self, client: str) -> int:
         return int(self.sizes_N.sum()) if client == EVERYBODY else int(self.sizes_N[self._place[client]])
 
+    def sizes(self, cohort: Sequence[str]) -> list[int | None]:
+        """The training sizes of several clients; None for those that are not there."""
+        place, sizes_N = self._place, self.sizes_N
+        if EVERYBODY in cohort:
+            return [self.size(c) if c in self else None for c in cohort]
+        return [None if (i := place.get(c)) is None else int(sizes_N[i]) for c in cohort]
+
     def __contains__(self, client: str) -> bool:
         return client in self._place or client == EVERYBODY
 

@@ -6,7 +6,7 @@ Work is cut by model and sample only, in slices of fixed size, so that the bits 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,18 +26,23 @@ def in_bulk(
     classes: int,
 ) -> dict[str, Array]:
     """The answers of `known` (client, model) pairs, stacked in that order."""
-    jobs: dict[tuple[int, int], list[int]] = {}  # (model, turns) -> positions in `known`
-    for i, (client, k) in enumerate(known):
-        jobs.setdefault((k, federation.view_of(client).turns % 4), []).append(i)
-    index = [federation.indices(client, task.split) for client, _ in known]
+    places_N = federation.places([client for client, _ in known])
+    which_N = np.array([k for _, k in known], np.int64)
+    turns_N = np.array([view.turns % 4 for view in federation.views])[federation.view_numbers(places_N)]
+    index_S, owner_S = federation.rows(task.split).take(places_N)
+    labels_S = federation.labels(index_S, places_N[owner_S])
     units: list[Unit] = []
-    spans: list[tuple[list[int], Array, int, int]] = []
-    for (k, turns), members in sorted(jobs.items()):
-        samples = np.unique(np.concatenate([index[i] for i in members]))
+    spans: list[Span] = []
+    for k, turns in sorted(set(zip(which_N.tolist(), turns_N.tolist(), strict=True))):
+        members_M = np.flatnonzero((which_N == k) & (turns_N == turns))
+        number_N = np.full(len(known), -1)
+        number_N[members_M] = np.arange(len(members_M))
+        mine = np.flatnonzero(number_N[owner_S] >= 0)
+        samples, place = np.unique(index_S[mine], return_inverse=True)
         first = len(units)
         several = range(len(models_KP)) if k < 0 else [k]  # all models vote
         units += [Slice(task, piece, View(turns=turns), j) for j in several for piece in cut(samples, SLICE)]
-        spans.append((members, samples, first, len(units)))
+        spans.append(Span(members_M, place, labels_S[mine], number_N[owner_S[mine]], len(several), first, len(units)))
     outcomes = dict(backend.run(units, models_KP))
     again = [u for u, outcome in outcomes.items() if outcome.answer is None]  # a worker may have died: once more
     outcomes |= {again[i]: outcome for i, outcome in backend.run([units[u] for u in again], models_KP)}
@@ -48,31 +53,24 @@ def in_bulk(
         )
         for name, f in task.fields.items()
     }
-    for members, samples, first, last in spans:
-        rows = np.concatenate([rows_of(outcomes[u]) for u in range(first, last)] or [np.zeros((0, classes))])
-        voters = max(len(rows) // max(len(samples), 1), 1)
-        stacked = tally(task, federation, known, index, members, samples, poll(np.split(rows, voters)))
-        for name, values in stacked.items():
-            out[name][members] = values
+    for span in spans:
+        rows = np.concatenate([rows_of(outcomes[u]) for u in range(span.first, span.last)] or [np.zeros((0, classes))])
+        logp_SC = poll(np.split(rows, span.voters))
+        for name, values in task.tally(logp_SC[span.place], span.labels, span.owner, len(span.members)).items():
+            out[name][span.members] = values
     return out
 
 
-def tally(
-    task: Any,
-    federation: Federation,
-    known: Sequence[tuple[str, int]],
-    index: Sequence[Array],
-    members: Sequence[int],
-    samples: Array,
-    rows_SC: Array,
-) -> dict[str, Array]:
-    """Apply each member's labels to the outputs of the samples, and sum by member."""
-    mine = [index[i] for i in members]
-    labels = [federation.view_of(known[i][0]).name(federation.y[index[i]]) for i in members]
-    owner = np.repeat(np.arange(len(members)), [len(m) for m in mine])
-    place = np.searchsorted(samples, np.concatenate(mine))
-    answers: dict[str, Array] = task.tally(rows_SC[place], np.concatenate(labels), owner, len(members))
-    return answers
+class Span(NamedTuple):
+    """Clients that share a model and a view: who they are, their samples among those sent through it, and the units."""
+
+    members: Array
+    place: Array
+    labels: Array
+    owner: Array
+    voters: int
+    first: int
+    last: int
 
 
 def rows_of(outcome: Outcome) -> Array:

@@ -109,9 +109,10 @@ class Front:
             stacked = in_bulk(task, self._federation, self._backend, models_KP, known, self.layout.classes)
             self._count(task, len(known), len(known), models_KP)
             return Answers(tuple(c for c, _ in known), np.array([k for _, k in known], int), stacked, failed, models_KP)
+        sizes = self.clients.sizes([client for client, _ in known])
         units = [
-            OneClient(task, client, k, self._memory(client), key.of(client), self.clients.size(client), self._timeout)
-            for client, k in known
+            OneClient(task, client, k, self._memory(client), key.of(client), size or 0, self._timeout)
+            for (client, k), size in zip(known, sizes, strict=True)
         ]
         good, bad = [], list(failed)
         quick = not task.work(1000, 1)[1]  # nothing is trained
@@ -184,9 +185,9 @@ class Front:
         self, cohort: Cohort, sent: Array, ordered: bool = True
     ) -> tuple[list[tuple[str, int]], tuple[Failure, ...]]:
         """The clients that are there, with their model; in canonical order. Who has no samples is left out quietly."""
-        pairs = list(zip(cohort, (int(k) for k in sent), strict=True))
-        known = [(c, k) for c, k in pairs if c in self.clients and self.clients.size(c) > 0]
-        gone = tuple(Failure(c, "not in the federation this round") for c, _ in pairs if c not in self.clients)
+        triples = list(zip(cohort, sent.tolist(), self.clients.sizes(cohort), strict=True))
+        known = [(c, k) for c, k, size in triples if size is not None and size > 0]
+        gone = tuple(Failure(c, "not in the federation this round") for c, _, size in triples if size is None)
         return (sorted(known) if ordered else known), gone
 
     def _keep(self, out: Outcome, models_KP: Array | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 
@@ -42,8 +43,10 @@ class Serial:
 
     def use(self, federation: Source) -> None:
         assert self._net is not None
-        library = self._site.library_VP if self._site is not None else None
-        self._site = Site(self._net, federation, self._clock, library)
+        if self._site is None:
+            self._site = Site(self._net, federation, self._clock)
+        else:
+            self._site = replace(self._site, federation=federation)
 
     def know(self, library_VP: Array) -> None:
         assert self._site is not None

@@ -6,6 +6,7 @@ import os
 import pickle
 import threading
 import time
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from typing import Any
@@ -50,8 +51,8 @@ class Worker:
 
     def do_use(self, data: bytes) -> None:
         assert self.net is not None
-        library = self.site.library_VP if self.site is not None else None
-        self.site = Site(self.net, load(data, self.blocks), library_VP=library)
+        federation = load(data, self.blocks)
+        self.site = Site(self.net, federation) if self.site is None else replace(self.site, federation=federation)
 
     def do_know(self, data: bytes) -> None:
         assert self.site is not None
