@@ -17,6 +17,7 @@ from shoal.seeds import Key
 from shoal.types import Array, Failure, Memory, Task
 
 Clock = Callable[[], float]
+ROOM = 64 << 20  # bytes of inputs of tested samples that a process keeps
 
 
 @dataclass
@@ -27,6 +28,18 @@ class Site:
     federation: Source
     clock: Clock = time.monotonic
     library_VP: Array | None = None  # vectors that clients keep
+    inputs: dict[tuple[int, bytes], Array] = field(default_factory=dict)  # of samples that are asked for every round
+
+    def look(self, index: Array, view: View) -> Array:
+        """Samples as inputs of a model; what there is room for is kept for the next time."""
+        assert isinstance(self.federation, Federation)
+        mark = (view.turns, index.tobytes())
+        if mark in self.inputs:
+            return self.inputs[mark]
+        x = self.federation.look(index, view)
+        if x.nbytes + sum(kept.nbytes for kept in self.inputs.values()) <= ROOM:
+            self.inputs[mark] = x
+        return x
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class Outcome:
 
 
 class Unit(Protocol):
-    """A piece of work, who is at it, what it costs next to others, and how long it may take in all."""
+    """A piece of work: who is at it, what it costs next to others, how long it may take in all, which tasks it does."""
 
     @property
     def cost(self) -> int: ...
@@ -49,6 +62,9 @@ class Unit(Protocol):
 
     @property
     def limit(self) -> float | None: ...
+
+    @property
+    def tasks(self) -> tuple[Any, ...]: ...
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome: ...
 
@@ -87,6 +103,10 @@ class OneClient:
     def limit(self) -> float | None:
         return self.timeout
 
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
+
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         models = None if models_KP is None else models_KP if self.which < 0 else models_KP[self.which]
         return attempt(self.task, site, self.client, models, self.memory, self.key, self.timeout, models_KP)
@@ -110,6 +130,10 @@ class Several:
     def limit(self) -> float | None:
         limits = [unit.timeout for unit in self.units if unit.timeout is not None]
         return sum(limits) if limits else None
+
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return tuple(unit.task for unit in self.units)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         return Outcome({"each": tuple(unit(site, models_KP) for unit in self.units)})
@@ -136,6 +160,10 @@ class Chain:
     @property
     def limit(self) -> float | None:
         return None if self.timeout is None else self.timeout * len(self.clients)
+
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         assert models_KP is not None
@@ -179,10 +207,14 @@ class Slice:
     def who(self) -> tuple[str, ...]:
         return (f"{len(self.index)} samples",)
 
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
+
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
-        assert models_KP is not None and isinstance(site.federation, Federation)
+        assert models_KP is not None
         site.net.load(models_KP[self.which])
-        return Outcome({"rows": self.task.forward(site.net, site.federation.look(self.index, self.view))})
+        return Outcome({"rows": self.task.forward(site.net, site.look(self.index, self.view))})
 
 
 def attempt(
