@@ -6,7 +6,8 @@ Work is cut by model and sample only, in slices of fixed size, so that the bits 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,63 +15,76 @@ from shoal.data.federation import Federation, View
 from shoal.engines.unit import Backend, Outcome, Slice, Unit, cut
 from shoal.errors import ShoalError
 from shoal.tasks.evaluate import SLICE, poll
-from shoal.types import Array
+from shoal.types import Array, Cohort
 
 
-def in_bulk(
-    task: Any,
-    federation: Federation,
-    backend: Backend,
-    models_KP: Array,
-    known: Sequence[tuple[str, int]],
-    classes: int,
-) -> dict[str, Array]:
-    """The answers of `known` (client, model) pairs, stacked in that order."""
-    places_N = federation.places([client for client, _ in known])
-    which_N = np.array([k for _, k in known], np.int64)
+@dataclass(frozen=True)
+class Job:
+    """Clients with the same model and the same view of the samples; what each of them wants to know."""
+
+    which: int  # the model; -1: all of them vote
+    turns: int
+    members: Array  # positions of the clients in the pool
+    samples: Array  # distinct samples, sorted
+    place: Array  # where the samples of the first client, the second, ... stand among them
+    labels: Array  # what these clients call them
+    owner: Array  # whose they are, counted within the job
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A cohort laid out for work in bulk: worked out once, good while clients, their models and data are the same."""
+
+    cohort: Cohort
+    which_N: Array  # the model of each
+    jobs: tuple[Job, ...]
+
+
+def lay_out(federation: Federation, split: str, known: Sequence[tuple[str, int]]) -> Pool:
+    """Which samples must go through which model, and who asked for them."""
+    cohort = tuple(client for client, _ in known)
+    places_N, which_N = federation.places(cohort), np.array([k for _, k in known], np.int64)
     turns_N = np.array([view.turns % 4 for view in federation.views])[federation.view_numbers(places_N)]
-    index_S, owner_S = federation.rows(task.split).take(places_N)
+    index_S, owner_S = federation.rows(split).take(places_N)
     labels_S = federation.labels(index_S, places_N[owner_S])
-    units: list[Unit] = []
-    spans: list[Span] = []
+    jobs = []
     for k, turns in sorted(set(zip(which_N.tolist(), turns_N.tolist(), strict=True))):
         members_M = np.flatnonzero((which_N == k) & (turns_N == turns))
         number_N = np.full(len(known), -1)
         number_N[members_M] = np.arange(len(members_M))
         mine = np.flatnonzero(number_N[owner_S] >= 0)
         samples, place = np.unique(index_S[mine], return_inverse=True)
-        first = len(units)
-        several = range(len(models_KP)) if k < 0 else [k]  # all models vote
-        units += [Slice(task, piece, View(turns=turns), j) for j in several for piece in cut(samples, SLICE)]
-        spans.append(Span(members_M, place, labels_S[mine], number_N[owner_S[mine]], len(several), first, len(units)))
+        jobs.append(Job(k, turns, members_M, samples, place, labels_S[mine], number_N[owner_S[mine]]))
+    return Pool(cohort, which_N, tuple(jobs))
+
+
+def in_bulk(task: Any, pool: Pool, backend: Backend, models_KP: Array, classes: int) -> dict[str, Array]:
+    """The answers of the clients of a pool, stacked in its order."""
+    units: list[Unit] = []
+    ends = [0]
+    for job in pool.jobs:
+        several = range(len(models_KP)) if job.which < 0 else [job.which]
+        view = View(turns=job.turns)
+        units += [Slice(task, piece, view, j) for j in several for piece in cut(job.samples, SLICE)]
+        ends.append(len(units))
     outcomes = dict(backend.run(units, models_KP))
     again = [u for u, outcome in outcomes.items() if outcome.answer is None]  # a worker may have died: once more
     outcomes |= {again[i]: outcome for i, outcome in backend.run([units[u] for u in again], models_KP)}
     dims = {"C": classes}
     out: dict[str, Array] = {
         name: np.zeros(
-            (len(known), *(dims[letter] for letter in f.shape)), np.float64 if f.kind == "float" else np.int64
+            (len(pool.cohort), *(dims[letter] for letter in f.shape)), np.float64 if f.kind == "float" else np.int64
         )
         for name, f in task.fields.items()
     }
-    for span in spans:
-        rows = np.concatenate([rows_of(outcomes[u]) for u in range(span.first, span.last)] or [np.zeros((0, classes))])
-        logp_SC = poll(np.split(rows, span.voters))
-        for name, values in task.tally(logp_SC[span.place], span.labels, span.owner, len(span.members)).items():
-            out[name][span.members] = values
+    for job, first, last in zip(pool.jobs, ends, ends[1:], strict=False):
+        rows = np.concatenate([rows_of(outcomes[u]) for u in range(first, last)] or [np.zeros((0, classes))])
+        voters = max(len(rows) // max(len(job.samples), 1), 1)
+        rows_SC = poll(np.split(rows, voters))
+        answers: dict[str, Array] = task.tally(rows_SC[job.place], job.labels, job.owner, len(job.members))
+        for name, values in answers.items():
+            out[name][job.members] = values
     return out
-
-
-class Span(NamedTuple):
-    """Clients that share a model and a view: who they are, their samples among those sent through it, and the units."""
-
-    members: Array
-    place: Array
-    labels: Array
-    owner: Array
-    voters: int
-    first: int
-    last: int
 
 
 def rows_of(outcome: Outcome) -> Array:

@@ -52,7 +52,7 @@ class Outcome:
 
 
 class Unit(Protocol):
-    """A piece of work, who is at it, what it costs next to others, and how long it may take in all."""
+    """A piece of work: who is at it, what it costs next to others, how long it may take in all, which tasks it does."""
 
     @property
     def cost(self) -> int: ...
@@ -62,6 +62,9 @@ class Unit(Protocol):
 
     @property
     def limit(self) -> float | None: ...
+
+    @property
+    def tasks(self) -> tuple[Any, ...]: ...
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome: ...
 
@@ -100,6 +103,10 @@ class OneClient:
     def limit(self) -> float | None:
         return self.timeout
 
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
+
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         models = None if models_KP is None else models_KP if self.which < 0 else models_KP[self.which]
         return attempt(self.task, site, self.client, models, self.memory, self.key, self.timeout, models_KP)
@@ -123,6 +130,10 @@ class Several:
     def limit(self) -> float | None:
         limits = [unit.timeout for unit in self.units if unit.timeout is not None]
         return sum(limits) if limits else None
+
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return tuple(unit.task for unit in self.units)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         return Outcome({"each": tuple(unit(site, models_KP) for unit in self.units)})
@@ -149,6 +160,10 @@ class Chain:
     @property
     def limit(self) -> float | None:
         return None if self.timeout is None else self.timeout * len(self.clients)
+
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         assert models_KP is not None
@@ -191,6 +206,10 @@ class Slice:
     @property
     def who(self) -> tuple[str, ...]:
         return (f"{len(self.index)} samples",)
+
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         assert models_KP is not None

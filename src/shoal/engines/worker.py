@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from shoal.engines.shared import Block, load
+from shoal.engines.shared import Block, load, load_unit
 from shoal.engines.unit import Outcome, Site, explain, failed, safely
 from shoal.net import Arithmetic, Net
 from shoal.types import Array
@@ -32,6 +32,7 @@ class Worker:
         self.site: Site | None = None
         self.models_KP: Array | None = None
         self.arena: Block | None = None
+        self.tasks: list[Any] = []
 
     def serve(self) -> None:
         """Answer until the parent goes away."""
@@ -64,9 +65,12 @@ class Worker:
     def do_arena(self, number: int) -> None:
         self.arena = self.blocks[number]
 
+    def do_tasks(self, data: bytes) -> None:
+        self.tasks = pickle.loads(data)
+
     def do_unit(self, number: int, data: bytes) -> None:
         assert self.site is not None
-        unit = load(data, self.blocks)
+        unit = load_unit(data, self.tasks)
         outcome = safely(unit, self.site, self.models_KP)
         try:
             packed = self.pack(outcome)

@@ -83,7 +83,7 @@ def resume(
     config = folder.config()
     fingerprint = config.pop("fingerprint", None)
     object_, digest = config.pop("object", None), config.pop("model_digest", None)
-    config.setdefault("kernel", "torch")  # runs of before there was a choice
+    config = {"kernel": "torch", "compile": "off", **config}  # what runs had before there was a choice
     name = config.pop("algorithm")
     if algorithm is not None and object_ is not None and repr(algorithm) != object_:
         raise RunFolderError(f"{folder.path} was begun with another algorithm: {object_}")

@@ -19,6 +19,7 @@ NOT_TELLING = (
     "seed",
     "engine",
     "workers",
+    "compile",
     "fingerprint",
     "model_digest",
     "checkpoint_every",

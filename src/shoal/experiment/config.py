@@ -48,6 +48,9 @@ class Settings(BaseModel):
     kernel: Literal["auto", "torch", "dense"] = Field(
         "auto", description="what trains: torch, or dense (C, for perceptrons); auto: dense where it can"
     )
+    compile: Literal["auto", "on", "off"] = Field(
+        "auto", description="train through torch.compile? auto: convolutions with batch norm, no max pooling, long runs"
+    )
     device: str = Field("cpu", description="cpu or cuda (no test covers cuda yet)")
     precision: Literal["float32", "float64"] = Field("float32", description="numbers of a model")
     drift: str | None = Field(None, description="what happens to the data: swap-all:0.05, incremental, join:0.2@50")

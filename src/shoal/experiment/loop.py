@@ -16,7 +16,7 @@ from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.table import Serving
-from shoal.types import Algorithm, Array, Memory, Record
+from shoal.types import Algorithm, Array, Cohort, Memory, Record
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,7 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
         serving = algorithm.serve(state)
         if t % plan.eval_every == 0 or t == plan.rounds:
             trained = time.perf_counter()
-            who = sample_of(stage.now, plan.eval_clients, plan.seed)
-            extra |= evaluation_part(serving, engine, who, key.at(t), plan.splits)
+            extra |= evaluation_part(serving, engine, stage.tested(), key.at(t), plan.splits)
             extra["time"] = {"evaluation": time.perf_counter() - trained}
         yield moment(stage, engine, t, state, serving, record, extra, clock, happened)
 
@@ -100,6 +99,7 @@ class Stage:
         self.plan, self.now = plan, plan.federation
         self._key = key
         self._scene: Scene | None = None
+        self._tested: tuple[Source, Cohort] | None = None  # a federation and who of it is tested
         if plan.drift.scenarios:
             self._scene = plan.drift.begin(plan.federation)
             if begin is not None:
@@ -110,6 +110,12 @@ class Stage:
     def world(self) -> Mapping[str, Array]:
         """What a checkpoint needs to know of the data: nothing, unless they drift."""
         return indices_of(self._scene.world) if self._scene is not None else {}
+
+    def tested(self) -> Cohort:
+        """The clients that are tested, drawn anew when the federation is another one."""
+        if self._tested is None or self._tested[0] is not self.now:
+            self._tested = self.now, sample_of(self.now, self.plan.eval_clients, self.plan.seed)
+        return self._tested[1]
 
     def move(self, t: int, engine: Front, serving: Serving | None) -> tuple[Mapping[str, Any], ...]:
         """The data of round t, put before the engine; what happened to them."""

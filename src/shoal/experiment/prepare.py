@@ -15,6 +15,7 @@ from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
 from shoal.errors import BadInput, RunFolderError, unknown
+from shoal.experiment.arithmetic import compiles, local_steps
 from shoal.experiment.config import (
     SOLVER_KEYS,
     Settings,
@@ -79,10 +80,15 @@ def prepare(
         raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
     check_device(settings.device)
     layout = make_layout(settings, model, source)
-    how = Arithmetic(settings.device, choose_kernel(settings.kernel, settings.device, layout))
-    settings = settings.model_copy(update={"kernel": how.kernel})
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
+    steps = local_steps(getattr(chosen, "solver", None), source.roster.sizes_N, asked, settings.rounds)
+    how = Arithmetic(
+        settings.device,
+        choose_kernel(settings.kernel, settings.device, layout),
+        compiles(settings.compile, layout, source, steps),
+    )
+    settings = settings.model_copy(update={"kernel": how.kernel, "compile": "on" if how.compiled else "off"})
     marks = {"fingerprint": mark, "model_digest": layout.digest()}
     config = config_of(name, chosen, algorithm, federation, model, settings, source, marks)
     drift = parse_drift(settings.drift or "none")

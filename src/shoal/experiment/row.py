@@ -64,11 +64,13 @@ def group_part(serving: Serving, federation: Source) -> Row:
 def evaluation_part(serving: Serving, engine: Front, who: Cohort, key: Key, splits: tuple[str, ...]) -> Row:
     """Accuracy, F1, worst clients and loss on the test split, accuracy and loss on the validation split."""
     vote = serving.kind == "vote"  # all models answer for everybody
-    tested = tuple(c for c, k in zip(who, serving.which(who), strict=True) if k >= 0)
-    which_N = None if vote else serving.which(tested)
+    which_N = serving.which(who)
+    served = which_N >= 0
+    tested = who if served.all() else tuple(c for c, has in zip(who, served, strict=True) if has)
+    sent_N = None if vote else which_N[served]
     row: Row = {"partial": len(tested) < len(who)}
     for split in splits:
-        got = engine.ask(Evaluate(split, vote), tested, serving.models_KP, which_N, key("evaluate"))
+        got = engine.ask(Evaluate(split, vote), tested, serving.models_KP, sent_N, key("evaluate"))
         row["partial"] |= len(got) < len(who)
         row.update(test_figures(got, serving) if split == "test" else val_figures(got))
     for name, model_P in serving.beside.items():

@@ -99,20 +99,24 @@ class SGD:
         v = torch.zeros_like(net.grad)
         if velocity is not None and self.momentum_memory == "kept":
             v.copy_(torch.from_numpy(velocity))
+        plain = not (self.terms or self.momentum or decay is not None)
         loss_sum, seen = 0.0, 0
         net.module.train()
-        with torch_seed(key("torch").torch_seed):
+        with torch_seed(key("torch").torch_seed), net.descending(factored=plain):
             for index in batches(len(y), self, key.rng(), net.needs_pairs):
-                q = torch.from_numpy(index)
-                xb, yb = inputs[q], labels[q]
-                net.grad.zero_()
-                loss = net.loss(net.module(xb), yb)
+                q = torch.from_numpy(index).to(net.device)
+                xb, yb = net.take(inputs, q), labels.index_select(0, q)
+                net.clear()
+                loss = net.loss(net.forward(xb, len(index) == self.batch), yb)
                 loss_sum, seen = loss_sum + loss.item() * len(index), seen + len(index)
                 for term in graph:
                     loss = loss + term(net, net.graph_params(), anchor, (xb, yb))
                 loss.backward()  # type: ignore[no-untyped-call]
                 if seen == len(index):
                     net.check_gradients()
+                if plain:
+                    net.descend(lr)
+                    continue
                 g = net.grad
                 for term in closed:
                     g += term.gradient(net.params, anchor)
