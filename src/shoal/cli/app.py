@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.bench import bench
 from shoal.cli.compare import compare
 from shoal.cli.doctor import doctor
 from shoal.cli.fetch import fetch
@@ -62,6 +63,7 @@ app.command("compare")(compare)
 app.command("list")(listing)
 app.command("partition")(partition)
 app.command("fetch")(fetch)
+app.command("bench")(bench)
 app.command("doctor")(doctor)
 
 

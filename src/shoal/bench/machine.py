@@ -1,0 +1,81 @@
+"""What the machine gives: the speed of a matrix product, processor time and memory of a tree of processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from shoal.bench.plain import loss_of
+from shoal.experiment.callbacks.memory import family, pss
+
+
+def gemm_peak(size: int = 1024, times: int = 6) -> float:
+    """Floating-point operations per second of processor time in a product of two square matrices, one thread."""
+    with threads(1):
+        a, b = torch.rand(size, size), torch.rand(size, size)
+        best = min(_once(a, b) for _ in range(times))
+    return 2 * size**3 / best
+
+
+def _once(a: torch.Tensor, b: torch.Tensor) -> float:
+    began = time.process_time()
+    torch.mm(a, b)
+    return max(time.process_time() - began, 1e-9)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Torch with so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process and its children, all threads, so far; of this process alone without /proc."""
+    try:
+        spent = 0
+        for pid in family(os.getpid()):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                spent += int((task / "schedstat").read_text().split()[0])
+        return spent / 1e9
+    except (OSError, IndexError, ValueError):
+        return time.process_time()
+
+
+def memory() -> int:
+    """Proportional set size of this process and its children, in bytes."""
+    return sum(map(pss, family(os.getpid())))
+
+
+def flops(module: nn.Module, x: torch.Tensor, y: torch.Tensor) -> tuple[int, int]:
+    """Operations of matrix products and convolutions of one batch: training (there and back), and testing.
+
+    >>> layer = nn.Linear(10, 4)
+    >>> flops(layer, torch.zeros(2, 10), torch.zeros(2, dtype=torch.int64))  # 2 x 2 x 10 x 4; no gradient of inputs
+    (320, 160)
+    """
+    fused = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)  # recurrent layers as products
+    try:
+        with FlopCounterMode(display=False) as there_and_back:
+            loss_of(module.train()(x), y).backward()  # type: ignore[no-untyped-call]
+        with FlopCounterMode(display=False) as there, torch.no_grad():
+            module.eval()(x)
+    finally:
+        torch._C._set_mkldnn_enabled(fused)
+    return there_and_back.get_total_flops(), there.get_total_flops()

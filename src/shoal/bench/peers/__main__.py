@@ -1,0 +1,20 @@
+"""One peer in a process of its own: `python -m shoal.bench.peers PEER WORKLOAD [quick]`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from importlib.metadata import version
+
+from shoal.bench.peers import ROUNDS, Job
+from shoal.bench.workloads import WORKLOADS
+
+PACKAGES = {"fluke": "fluke-fl"}
+
+if __name__ == "__main__":
+    peer, name, *rest = sys.argv[1:]
+    workload = WORKLOADS[name].quick() if rest else WORKLOADS[name]
+    job = Job.of(workload)
+    seconds = importlib.import_module(f"shoal.bench.peers.with_{peer}").play(job, 1 if rest else ROUNDS)
+    print(json.dumps({"seconds": seconds, "steps": job.steps, "version": version(PACKAGES.get(peer, peer))}))

@@ -1,0 +1,135 @@
+"""Times rounds: the plain loop and Shoal's engines take turns, so that what else the machine does meets all alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import torch
+
+from shoal.bench.machine import cores, cpu_seconds, flops, memory, threads
+from shoal.bench.plain import PlainLoop
+from shoal.bench.workloads import Workload
+from shoal.data.federation import Federation
+from shoal.engines import Front, Serial, Workers
+from shoal.experiment.loop import Plan, play
+from shoal.kernels import Perceptron, native
+from shoal.layout import Layout
+from shoal.net import Arithmetic
+from shoal.seeds import Key
+
+Tell = Callable[[str], None]
+BRIEF = 0.3  # seconds that a turn should take at least
+
+
+@dataclass
+class Contender:
+    """Something that can play a round, and what its turns took."""
+
+    name: str
+    play: Callable[[], object]
+    rounds: int  # of a turn
+    threads: int = 1
+    wall: list[float] | None = None  # seconds a round
+    cpu: list[float] | None = None
+
+    def turn(self) -> tuple[float, float]:
+        """Seconds and processor seconds a round."""
+        with threads(self.threads):
+            cpu, began = cpu_seconds(), time.perf_counter()
+            for _ in range(self.rounds):
+                self.play()
+            took, spent = time.perf_counter() - began, cpu_seconds() - cpu
+        return took / self.rounds, spent / self.rounds
+
+
+def time_rounds(workload: Workload, repeats: int, peak: float, compiled: bool, tell: Tell) -> dict[str, Any]:
+    """One workload: milliseconds per local step in whole rounds, and how they compare with the plain loop."""
+    federation, source = workload.federation()
+    layout = workload.layout(federation)
+    steps, work = cost(workload, federation, layout)
+    most = 0
+    with ExitStack() as stack:
+        contenders = list(line_up(workload, federation, layout, compiled, stack))
+        for c in contenders:  # the first rounds warm up caches, and say how many rounds make a turn
+            tell(f"{workload.name}: {c.name}")
+            c.turn()
+            c.rounds *= max(1, min(20, int(BRIEF / (c.turn()[0] * c.rounds))))
+            c.wall, c.cpu = [], []
+        for number in range(repeats):
+            tell(f"{workload.name}: turn {number + 1} of {repeats}")
+            for c in contenders:
+                assert c.wall is not None and c.cpu is not None
+                wall, cpu = c.turn()
+                c.wall.append(wall)
+                c.cpu.append(cpu)
+            most = max(most, memory())
+    return {
+        "workload": workload.name,
+        "title": workload.title,
+        "data": source,
+        "clients": len(federation.ids),
+        "clients_per_round": workload.cohort,
+        "steps_per_round": steps,
+        "gflop_per_round": work / 1e9,
+        "peak_memory": most,
+        "results": [line(c, contenders, steps, work, peak) for c in contenders],
+    }
+
+
+def line(c: Contender, contenders: list[Contender], steps: float, work: float, peak: float) -> dict[str, Any]:
+    """The figures of one contender; ratios are medians over turns, each against the plain loop of the same turn."""
+    plain = [p for p in contenders if p.name.startswith("plain")]
+    best = min(plain, key=lambda p: median(p.wall or [0.0]))
+    one = next(p for p in plain if p.threads == 1)
+    assert c.wall and c.cpu and best.wall and one.cpu
+    return {
+        "name": c.name,
+        "ms_per_step": 1e3 * median(c.wall) / steps,
+        "cpu_ms_per_step": 1e3 * median(c.cpu) / steps,
+        "ratio": median(b / w for b, w in zip(best.wall, c.wall, strict=True)),
+        "cpu_ratio": median(b / w for b, w in zip(one.cpu, c.cpu, strict=True)),
+        "peak_fraction": work / median(c.cpu) / peak,
+        "against": best.name,
+    }
+
+
+def line_up(
+    workload: Workload, federation: Federation, layout: Layout, compiled: bool, stack: ExitStack
+) -> Iterator[Contender]:
+    """The plain loop with one thread and with all, then Shoal in one process and in all, with every kernel."""
+    for count in sorted({1, cores()}):
+        name = f"plain loop, {count} thread{'s' if count > 1 else ''}"
+        yield Contender(name, PlainLoop(workload, federation, layout), workload.rounds, count)
+    ways = {"torch": Arithmetic()}
+    if native() is not None and Perceptron.of(layout.factory()) is not None:
+        ways["dense"] = Arithmetic(kernel="dense")
+    if compiled:
+        ways["compiled"] = Arithmetic(compiled=True)
+    for kernel, how in ways.items():
+        for engine in ("serial", "local"):
+            backend = Serial() if engine == "serial" else Workers(cores())
+            stack.callback(backend.close)
+            plan = Plan(workload.algorithm(), federation, layout, rounds=10**9, seed=0, how=how)
+            moments = play(plan, Front(backend, layout, how=how))
+            next(moments)  # round 0
+            where = "one process" if engine == "serial" else f"{cores()} workers"
+            yield Contender(f"shoal, {where}, {kernel}", moments.__next__, workload.rounds)
+
+
+def cost(workload: Workload, federation: Federation, layout: Layout) -> tuple[float, float]:
+    """Local steps and useful operations of a round: training of the cohort and the test of all clients."""
+    solver, steps, passes = workload.solver, 0, 0
+    for t in range(workload.rounds):
+        for client in workload.select(federation.roster, Key(0).at(t)):
+            n = federation.roster.size(client)
+            steps += solver.steps if solver.steps is not None else solver.epochs * -(-n // solver.batch)
+            passes += solver.passes(n)
+    x, y = federation.client(federation.ids[0])("train")
+    there_and_back, there = flops(layout.module(layout.init(Key(0))), torch.as_tensor(x[:2]), torch.as_tensor(y[:2]))
+    tested = int(federation.test.sizes.sum())
+    return steps / workload.rounds, (there_and_back * passes / workload.rounds + there * tested) / 2

@@ -1,0 +1,59 @@
+"""Puts a benchmark together: what was asked for, what it ran on, the figures."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from shoal.bench.machine import cores, gemm_peak
+from shoal.bench.peers import PEERS, time_peers
+from shoal.bench.rounds import time_rounds
+from shoal.bench.server import CLIENTS, time_server
+from shoal.bench.workloads import WORKLOADS
+from shoal.errors import unknown
+from shoal.kernels import native
+from shoal.version import __version__
+
+SERVER = "server"
+NAMES = (*WORKLOADS, SERVER)
+Tell = Callable[[str], None]
+
+
+def bench(
+    names: Sequence[str] = NAMES,
+    *,
+    repeats: int = 5,
+    quick: bool = False,
+    compiled: bool = False,
+    peers: bool = False,
+    tell: Tell = lambda line: None,
+) -> dict[str, Any]:
+    """Time workloads by name; `quick` only sees that everything works."""
+    for name in names:
+        if name not in NAMES:
+            raise unknown("workload", name, NAMES)
+    repeats = 1 if quick else repeats
+    peak = gemm_peak()
+    chosen = [WORKLOADS[name].quick() if quick else WORKLOADS[name] for name in names if name != SERVER]
+    document = {"machine": machine(peak), "repeats": repeats, "quick": quick}
+    document["workloads"] = [time_rounds(w, repeats, peak, compiled, tell) for w in chosen]
+    if SERVER in names:
+        document["server"] = time_server(CLIENTS[:1] if quick else CLIENTS, repeats, tell)
+    if peers:
+        document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, tell)]
+    return document
+
+
+def machine(peak: float) -> dict[str, Any]:
+    """What the figures were taken on."""
+    return {
+        "shoal": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "kernels": built[0] if (built := native()) else "none",
+        "cores": cores(),
+        "gemm_gflops": peak / 1e9,
+    }

@@ -1,0 +1,97 @@
+"""`shoal bench`: how fast Shoal is on this machine, beside a plain PyTorch loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.guard import guarded
+from shoal.cli.screen import Format, FormatOption, emit, err, out, say, size, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="WORKLOAD", help="W1 to W7, server; none: all of them.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Turns of every contender; figures are medians.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Few clients, one turn: only to see that it works.")]
+Compiled = Annotated[bool, typer.Option("--compiled", help="Also time compile=on, which compiles for minutes first.")]
+Peers = Annotated[bool, typer.Option("--peers", help="Also time other simulators that are installed.")]
+
+
+@guarded
+def bench(
+    workloads: Names = None,
+    repeats: Repeats = 5,
+    quick: Quick = False,
+    compiled: Compiled = False,
+    peers: Peers = False,
+    format: FormatOption = Format.text,
+) -> None:
+    """Time whole rounds, training and the test of all clients, beside a plain PyTorch loop.
+
+    The loop (with one thread and with all) and Shoal's engines take turns. A ratio says how many times faster than
+    the quicker of the plain loops; the one in brackets compares processor time with the loop of one thread.
+    """
+    from shoal.bench.run import NAMES, bench
+
+    screen = err()
+    found = bench(
+        tuple(workloads or NAMES),
+        repeats=repeats,
+        quick=quick,
+        compiled=compiled,
+        peers=peers,
+        tell=lambda line: say(screen, line, style="dim"),
+    )
+    if format is Format.json:
+        emit(found)
+    else:
+        show(out(), found)
+
+
+def show(console: Console, found: dict[str, Any]) -> None:
+    """The figures as tables."""
+    machine = found["machine"]
+    say(
+        console,
+        f"{machine['cores']} cores, {machine['gemm_gflops']:.0f} GFLOP/s a core in a matrix product, "
+        f"torch {machine['torch']}, kernels {machine['kernels']}, {found['repeats']} turns",
+    )
+    for w in found["workloads"]:
+        say(console, f"\n{w['workload']}  {w['title']}: {w['data']}", style="bold")
+        say(
+            console,
+            f"{w['clients_per_round']} clients, {w['steps_per_round']:,.0f} steps a round, {w['clients']:,} tested, "
+            f"{size(w['peak_memory'])} at most, all contenders together",
+        )
+        heads = ["", "ms/step", "CPU ms/step", "ratio", "(CPU)", "of peak"]
+        console.print(table(heads, map(cells, w["results"]), right=True))
+    if "server" in found:
+        say(console, "\nServer", style="bold")
+        heads = ["", "clients", "numbers", "ms", "CPU ms", "memory", "usual way", "CPU ms"]
+        console.print(table(heads, map(server_cells, found["server"]), right=True))
+    if "peers" in found:
+        say(console, "\nPeers, training only", style="bold")
+        rows = (
+            [p["workload"], p["peer"], p["note"] if p["ms_per_step"] is None else f"{p['ms_per_step']:.3f}"]
+            for p in found["peers"]
+        )
+        console.print(table(["", "simulator", "ms/step"], rows))
+
+
+def cells(line: dict[str, Any]) -> list[str]:
+    times = [f"{line['ms_per_step']:.4f}", f"{line['cpu_ms_per_step']:.4f}"]
+    return [
+        line["name"],
+        *times,
+        f"{line['ratio']:.2f}",
+        f"({line['cpu_ratio']:.2f})",
+        f"{100 * line['peak_fraction']:.1f} %",
+    ]
+
+
+def server_cells(line: dict[str, Any]) -> list[str]:
+    usual = ["-", "-"] if line["way"] is None else [line["way"], f"{line['way_cpu_ms']:,.1f}"]
+    took = [f"{line['ms']:,.1f}", f"{line['cpu_ms']:,.1f}", size(line["memory"])]
+    return [line["name"], f"{line['clients']:,}", f"{line['parameters']:,}", *took, *usual]
