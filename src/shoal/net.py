@@ -32,6 +32,8 @@ class Net:
         self.flat = torch.zeros(self.floats, dtype=self.dtype, device=self.device)
         self.grad = torch.zeros(layout.trainable.stop, dtype=self.dtype, device=self.device)
         self.params = self.flat[layout.trainable]  # the trainable numbers; a step is an operation in place on them
+        self._loaded: Array | None = None  # the vector that was loaded last
+        self._twin: Net | None = None
         self._bind()
 
     def _bind(self) -> None:
@@ -70,11 +72,29 @@ class Net:
     def load(self, vector_P: Array) -> None:
         """Make the module the model of this vector."""
         self._attach()
+        self._loaded = vector_P
         vector = torch.from_numpy(np.ascontiguousarray(vector_P))
         self.flat.copy_(vector[: self.floats])
         for _, _, tensor, place in self._buffers:
             if place.start >= self.floats:
                 tensor.copy_(vector[place].view(tensor.shape))
+
+    def received(self) -> Net:
+        """A twin that holds the vector as it was loaded, however far this one has been trained since."""
+        assert self._loaded is not None
+        if self._twin is None:
+            self._twin = Net(self.layout, str(self.device))
+        if self._twin._loaded is not self._loaded:
+            self._twin.load(self._loaded)
+            self._twin.module.eval()
+        return self._twin
+
+    def run(self, x: torch.Tensor, features: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Outputs of the module and, if asked for, the features that its head turned into them."""
+        if not features:
+            return self.module(x), None
+        seen = self.module.features(x)  # type: ignore[operator]
+        return self.module.head(seen), seen  # type: ignore[operator]
 
     def vector(self) -> Array:
         """The model as a vector of its own."""

@@ -89,7 +89,9 @@ def means(rows_ND: Array, labels_N: Array, clusters: int) -> Array:
     [[1.0], [9.0]]
     """
     order_N = np.argsort(labels_N, kind="stable")
-    return np.stack([rows_ND[i].mean(0) for i in np.split(order_N, np.searchsorted(labels_N[order_N], range(1, clusters)))])
+    return np.stack(
+        [rows_ND[i].mean(0) for i in np.split(order_N, np.searchsorted(labels_N[order_N], range(1, clusters)))]
+    )
 
 
 def equal_size_kmeans(

@@ -153,12 +153,14 @@ class Chain:
             if reason:
                 failed.append(Failure(client, reason))
                 continue
-            now_P = now_P + out.answer["update"]
+            update_P = out.answer["update"]
+            first, now_P = now_P is start_P, now_P + update_P
             count, loss = count + int(out.answer["count"]), loss + int(out.answer["count"]) * float(out.answer["loss"])
             keep.update(out.memories)
         if not count:
             return Outcome(None, {}, tuple(failed))
-        return Outcome({"update": now_P - start_P, "count": count, "loss": loss / count}, keep, tuple(failed))
+        update_P = update_P if first else now_P - start_P  # of a single client: its own, unrounded
+        return Outcome({"update": update_P, "count": count, "loss": loss / count}, keep, tuple(failed))
 
 
 @dataclass(frozen=True)

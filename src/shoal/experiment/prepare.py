@@ -25,10 +25,10 @@ from shoal.experiment.config import (
     with_selection,
 )
 from shoal.experiment.loop import Plan
-from shoal.layout import Layout, ModelFactory
+from shoal.layout import Layout, ModelFactory, factory_of
 from shoal.models import factory
 from shoal.seeds import Key
-from shoal.types import Algorithm
+from shoal.types import Algorithm, Array
 
 OWN = "<own>"  # stands in config.toml for something that was given as an object
 
@@ -76,9 +76,9 @@ def prepare(
     if settings.min_answers > asked:
         raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
     check_device(settings.device)
-    layout = make_layout(settings, model, source)
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
+    layout = make_layout(settings, model, source, chosen)
     marks = {"fingerprint": mark, "model_digest": layout.digest()}
     config = config_of(name, chosen, algorithm, federation, model, settings, source, marks)
     drift = parse_drift(settings.drift or "none")
@@ -138,14 +138,22 @@ def check_device(name: str) -> None:
         raise BadInput(f"device={name} is not possible: use cpu or cuda")
 
 
-def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source) -> Layout:
+def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source, algorithm: Algorithm) -> Layout:
+    """The layout of the model that the algorithm trains."""
     if model is None or isinstance(model, str):
         spec = parse(settings.model)
         model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
-    layout = Layout.of(model, source.sample(), settings.precision)
+    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), settings.precision)
     if layout.classes < source.classes:
         raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
     return layout
+
+
+def wrapped(algorithm: Algorithm, model: ModelFactory, sample: Array) -> ModelFactory:
+    """The model as the algorithm wants it; most take it as it is."""
+    wrap = getattr(algorithm, "wrap", None)
+    made: ModelFactory = model if wrap is None else wrap(factory_of(model), sample)
+    return made
 
 
 def config_of(
