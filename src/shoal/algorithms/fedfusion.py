@@ -1,4 +1,4 @@
-"""FedFusion: federated learning with feature fusion. Yao et al., ICIP 2019. https://arxiv.org/abs/1910.14425"""
+"""FedFusion: federated learning with feature fusion. Yao et al., ICIP 2019. https://arxiv.org/abs/1908.05891"""
 
 from __future__ import annotations
 

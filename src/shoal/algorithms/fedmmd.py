@@ -1,4 +1,4 @@
-"""FedMMD: two-stream federated learning. Yao et al., VCIP 2018."""
+"""FedMMD: two-stream federated learning. Yao et al., VCIP 2018. https://arxiv.org/abs/1908.05891"""
 
 from __future__ import annotations
 
