@@ -13,7 +13,8 @@ from tests.support import Misbehaving
 
 import shoal
 from shoal.aggregators import plain_mean
-from shoal.algorithms.fedgsp import between, sample, seated
+from shoal.algorithms.fedgsp import between, sample
+from shoal.algorithms.seats import seated
 from shoal.clusterers import icg_sizes
 from shoal.data.federation import Federation
 from shoal.engines import Front, Serial

@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, plain_mean
 from shoal.algorithms.growth import Growth, growth
+from shoal.algorithms.seats import join_smallest, seated, seats_of
 from shoal.clusterers import icg
 from shoal.costs import Parallel
 from shoal.errors import BadInput
@@ -76,7 +77,9 @@ class FedGSP:
         if self.regroup == "round":
             seat, groups = state.seat, self._draw(who, V, key.round, key("group"))
         else:
-            seat = self._seat(state.seat, who, V, key("group"))
+            first = not len(state.seat)
+            seat = seats_of(shuffled(self._draw(who, V, 1, key("group")), key("order"))) if first else state.seat
+            seat = join_smallest(seat, who)
             groups = seated(seat, who)
         chosen = sample(groups, self.kappa, key("sample"))
         chains = chosen if self.regroup == "once" else shuffled(chosen, key("order"))
@@ -128,22 +131,6 @@ class FedGSP:
             rows = list(icg(V_KF, self._groups(r), key.rng()).groups)
         return [tuple(who[i] for i in mine) for mine in rows]
 
-    def _seat(self, seat: Table, who: Cohort, V: Table, key: Key) -> Table:
-        """Groups and an order in them, drawn once; who has no seat takes the last one of the smallest group."""
-        if not len(seat):
-            for k, group in enumerate(shuffled(self._draw(who, V, 1, key), key("order"))):
-                seat = seat.put(group, np.array([(k, place) for place in range(len(group))]))
-        new = tuple(c for c in who if c not in seat)
-        if new and len(seat):
-            sizes_M = np.bincount(
-                seat.get(tuple(c for c in who if c in seat), 0)[:, 0], minlength=1 + seat.rows[:, 0].max()
-            )
-            for client in new:
-                k = int(sizes_M.argmin())
-                sizes_M[k] += 1
-                seat = seat.put((client,), np.array([(k, 1 + seat.rows[:, 1].max())]))
-        return seat
-
 
 @dataclass(frozen=True, kw_only=True)
 class NaiveGSP(FedGSP):
@@ -187,12 +174,6 @@ def shuffled(groups: Sequence[Cohort], key: Key) -> list[Cohort]:
     """Every group in an order of its own."""
     rng = key.rng()
     return [tuple(group[i] for i in rng.permutation(len(group))) for group in groups]
-
-
-def seated(seat: Table, who: Cohort) -> list[Cohort]:
-    """The groups that have members among those present, each in the order of places."""
-    rows = sorted((int(k), int(place), c) for c, (k, place) in zip(who, seat.get(who, 0), strict=True))
-    return [tuple(c for k, _, c in rows if k == group) for group in sorted({k for k, _, _ in rows})]
 
 
 def between(chains: Sequence[Cohort], got: Answers) -> int:
