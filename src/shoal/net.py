@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 import torch
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from shoal.kernels import Dense, Perceptron
 from shoal.layout import Layout, seeded
 from shoal.types import Array
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How a run computes: settled before it begins, the same in every process, kept when it is resumed."""
+
+    device: str = "cpu"
+    kernel: Literal["torch", "dense"] = "torch"  # dense: perceptrons train in C
+
+
+PLAIN = Arithmetic()
 
 
 class Net:
@@ -22,11 +37,13 @@ class Net:
     [[3.0, 4.0]]
     """
 
-    def __init__(self, layout: Layout, device: str = "cpu") -> None:
+    def __init__(self, layout: Layout, how: Arithmetic = PLAIN) -> None:
         self.layout = layout
-        self.device = torch.device(device)
+        self.device = torch.device(how.device)
         self.dtype = layout.torch_dtype
         self.module = seeded(layout.factory, 0).to(device=self.device, dtype=self.dtype)
+        perceptron = Perceptron.of(self.module) if how.kernel == "dense" else None
+        self.dense = None if perceptron is None else Dense(perceptron, layout.dtype)
         self.needs_pairs = any(isinstance(m, _BatchNorm) for m in self.module.modules())
         self.floats = layout.counters.start
         self.flat = torch.zeros(self.floats, dtype=self.dtype, device=self.device)
@@ -83,7 +100,7 @@ class Net:
         """A twin that holds the vector as it was loaded, however far this one has been trained since."""
         assert self._loaded is not None
         if self._twin is None:
-            self._twin = Net(self.layout, str(self.device))
+            self._twin = Net(self.layout, Arithmetic(str(self.device)))
         if self._twin._loaded is not self._loaded:
             self._twin.load(self._loaded)
             self._twin.module.eval()

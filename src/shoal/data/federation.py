@@ -76,6 +76,26 @@ class View:
         return y if self.labels is None else np.asarray(self.labels, np.int64)[y]
 
 
+@dataclass(frozen=True)
+class Samples:
+    """The samples of one client, gathered when they are asked for."""
+
+    federation: Federation
+    client: str
+
+    def __call__(self, split: str) -> tuple[Array, Array]:
+        inputs = [self.federation.look(index, view) for index, view in self._places(split)]
+        return inputs[0] if len(inputs) == 1 else np.concatenate(inputs), self.labels(split)
+
+    def labels(self, split: str) -> Array:
+        """The labels alone."""
+        return np.concatenate([view.name(self.federation.y[index]) for index, view in self._places(split)])
+
+    def _places(self, split: str) -> list[tuple[Array, View]]:
+        who = self.federation.ids if self.client == EVERYBODY else (self.client,)
+        return [(self.federation.indices(name, split), self.federation.view_of(name)) for name in who]
+
+
 class Source(Protocol):
     """What a run needs of a federation, in memory or produced on demand."""
 
@@ -168,15 +188,7 @@ class Federation:
 
     def client(self, client: str) -> ClientData:
         """One client's data; `*` is everybody's."""
-
-        def data(split: str) -> tuple[Array, Array]:
-            if client == EVERYBODY:
-                parts = [self.client(name)(split) for name in self.ids]
-                return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
-            index, view = self.indices(client, split), self.view_of(client)
-            return self.look(index, view), view.name(self.y[index])
-
-        return data
+        return Samples(self, client)
 
     def keep(self, ids: Sequence[str]) -> Federation:
         """The federation of these clients alone; the arrays are shared.

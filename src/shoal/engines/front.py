@@ -15,6 +15,7 @@ from shoal.engines.unit import Backend, Chain, OneClient, Outcome, Several, Unit
 from shoal.engines.validate import check
 from shoal.errors import BadInput, TooFewAnswers
 from shoal.layout import Layout
+from shoal.net import PLAIN, Arithmetic
 from shoal.seeds import Key
 from shoal.types import Answers, Array, Cohort, Failure, Memory, Roster, Task
 
@@ -56,7 +57,7 @@ class Front:
         *,
         min_answers: int = 1,
         timeout: float | None = None,
-        device: str = "cpu",
+        how: Arithmetic = PLAIN,
     ) -> None:
         if min_answers < 0 or (timeout is not None and timeout <= 0):
             raise BadInput("min_answers must be at least 0 and timeout, if given, above 0")
@@ -68,7 +69,7 @@ class Front:
         self._pending: dict[str, Memory] = {}
         self._ledger = Ledger()
         self._federation: Source | None = None
-        backend.open(layout, device)
+        backend.open(layout, how)
 
     @property
     def clients(self) -> Roster:

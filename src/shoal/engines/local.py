@@ -19,6 +19,7 @@ from shoal.engines.unit import Clock, Outcome, Unit, failed
 from shoal.engines.worker import READY, unpack
 from shoal.errors import BadInput
 from shoal.layout import Layout
+from shoal.net import Arithmetic
 from shoal.types import Array
 
 BOOT = (
@@ -90,7 +91,7 @@ class Workers:
             raise BadInput(f"workers must be at least 1, not {workers}")
         self._clock = clock
         self._publisher = Publisher()
-        self._open: tuple[bytes, str] | None = None
+        self._open: tuple[bytes, Arithmetic] | None = None
         self._federation: bytes | None = None
         self._library: bytes | None = None
         self._arena_size = 0
@@ -102,8 +103,8 @@ class Workers:
     def workers(self) -> int:
         return len(self._members)
 
-    def open(self, layout: Layout, device: str) -> None:
-        self._open = (self._publisher.dump("layout", layout), device)
+    def open(self, layout: Layout, how: Arithmetic) -> None:
+        self._open = (self._publisher.dump("layout", layout), how)
         self._federation = self._library = None
         self._arena_size = max(1 << 20, 2 * layout.bytes)
         self._revive()

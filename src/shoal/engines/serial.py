@@ -11,7 +11,7 @@ import torch
 from shoal.data.federation import Source
 from shoal.engines.unit import Clock, Outcome, Site, Unit, safely
 from shoal.layout import Layout
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
 
@@ -36,8 +36,8 @@ class Serial:
         self._site: Site | None = None
         self._net: Net | None = None
 
-    def open(self, layout: Layout, device: str) -> None:
-        self._net = Net(layout, device)
+    def open(self, layout: Layout, how: Arithmetic) -> None:
+        self._net = Net(layout, how)
         self._site = None
 
     def use(self, federation: Source) -> None:

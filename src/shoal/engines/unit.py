@@ -12,7 +12,7 @@ from shoal.data.federation import Federation, Source, View
 from shoal.engines.memory import recall, refer
 from shoal.engines.validate import Dims, check, not_an_answer
 from shoal.layout import Layout
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.types import Array, Failure, Memory, Task
 
@@ -56,7 +56,7 @@ class Unit(Protocol):
 class Backend(Protocol):
     """Runs units. Nothing else tells one engine from another."""
 
-    def open(self, layout: Layout, device: str) -> None: ...
+    def open(self, layout: Layout, how: Arithmetic) -> None: ...
 
     def use(self, federation: Source) -> None: ...
 

@@ -15,7 +15,7 @@ import torch
 
 from shoal.engines.shared import Block, load
 from shoal.engines.unit import Outcome, Site, explain, failed, safely
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
 READY = "ready"  # the first word of a worker
@@ -45,8 +45,8 @@ class Worker:
     def do_drop(self, number: int) -> None:
         self.blocks.pop(number).close()
 
-    def do_open(self, data: bytes, device: str) -> None:
-        self.net, self.site = Net(load(data, self.blocks), device), None
+    def do_open(self, data: bytes, how: Arithmetic) -> None:
+        self.net, self.site = Net(load(data, self.blocks), how), None
 
     def do_use(self, data: bytes) -> None:
         assert self.net is not None

@@ -84,6 +84,7 @@ def resume(
     config = folder.config()
     fingerprint = config.pop("fingerprint", None)
     object_, digest = config.pop("object", None), config.pop("model_digest", None)
+    config.setdefault("kernel", "torch")  # runs of before there was a choice
     name = config.pop("algorithm")
     if algorithm is not None and object_ is not None and repr(algorithm) != object_:
         raise RunFolderError(f"{folder.path} was begun with another algorithm: {object_}")
@@ -134,9 +135,7 @@ def execute(
 ) -> Run:
     """Play a plan, let observers look, write what is to be written."""
     plan, settings = prepared.plan, prepared.settings
-    engine = Front(
-        backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, device=settings.device
-    )
+    engine = Front(backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, how=plan.how)
     memory = PeakMemory()
     files = [Files(folder, settings.checkpoint_every)] if folder is not None else []
     everybody: list[Observer] = [memory, *files, *observers]

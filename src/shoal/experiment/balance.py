@@ -11,6 +11,7 @@ from shoal.clusterers import icg, icg_sizes
 from shoal.data.federation import Source
 from shoal.measures import cpd_pairs, grouping_objective
 from shoal.seeds import Key
+from shoal.tasks.describe import labels_of
 from shoal.types import Array
 
 DRAWS = 10  # groupings of each kind, over which figures are averaged
@@ -39,7 +40,7 @@ def label_counts(source: Source, ids: Sequence[str]) -> Array:
     >>> label_counts(build("digits", "iid:clients=2", Key(0)), ["0"]).shape
     (1, 10)
     """
-    labels = (source.client(client)("train")[1] for client in ids)
+    labels = (labels_of(source.client(client), "train") for client in ids)
     return np.array([np.bincount(y, minlength=source.classes) for y in labels])
 
 

@@ -205,11 +205,14 @@ def environment(version: str) -> dict[str, Any]:
     import numpy
     import torch
 
+    from shoal.kernels import native
+
     return {
         "shoal": version,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": numpy.__version__,
+        "kernels": built[0] if (built := native()) else "none",
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "command": sys.argv,

@@ -13,6 +13,7 @@ from shoal.engines import Front
 from shoal.errors import ShoalError, TooFewAnswers
 from shoal.experiment.row import Row, evaluation_part, group_part, ledger_part, sample_of, training_part
 from shoal.layout import Layout
+from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.table import Serving
 from shoal.types import Algorithm, Array, Memory, Record
@@ -30,6 +31,7 @@ class Plan:
     eval_every: int = 1
     eval_clients: int | None = None
     drift: Drift = Drift()
+    how: Arithmetic = Arithmetic()
 
     @property
     def splits(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -25,8 +25,10 @@ from shoal.experiment.config import (
     with_selection,
 )
 from shoal.experiment.loop import Plan
-from shoal.layout import Layout, ModelFactory, factory_of
+from shoal.kernels import Perceptron, native
+from shoal.layout import Layout, ModelFactory, factory_of, seeded
 from shoal.models import factory
+from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.types import Algorithm, Array
 
@@ -79,13 +81,15 @@ def prepare(
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
     layout = make_layout(settings, model, source, chosen)
+    how = Arithmetic(settings.device, choose_kernel(settings.kernel, settings.device, layout))
+    settings = settings.model_copy(update={"kernel": how.kernel})
     marks = {"fingerprint": mark, "model_digest": layout.digest()}
     config = config_of(name, chosen, algorithm, federation, model, settings, source, marks)
     drift = parse_drift(settings.drift or "none")
     if drift.scenarios:
         drift.begin(source)
     plan = Plan(
-        chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients, drift
+        chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients, drift, how
     )
     return Prepared(plan, settings, config, name)
 
@@ -136,6 +140,23 @@ def check_device(name: str) -> None:
         raise BadInput(f"device={name} is not possible: this machine has no CUDA device; use device=cpu")
     if device.type not in ("cpu", "cuda"):
         raise BadInput(f"device={name} is not possible: use cpu or cuda")
+
+
+def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "dense"]:
+    """What trains clients; a function of the model and of what is installed, never of timing."""
+    if wanted == "torch":
+        return "torch"
+    if native() is None:
+        why = "it was not built when Shoal was installed, which needs a C compiler"
+    elif torch.device(device).type != "cpu":
+        why = "it runs on the CPU only"
+    elif Perceptron.of(seeded(layout.factory, 0)) is None:
+        why = "the model is not made of linear layers with ReLU between them alone"
+    else:
+        return "dense"
+    if wanted == "dense":
+        raise BadInput(f"kernel=dense is not possible: {why}; use kernel=torch")
+    return "torch"
 
 
 def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source, algorithm: Algorithm) -> Layout:

@@ -108,7 +108,7 @@ class Run:
         alone = Federation(
             "newcomer", ("newcomer",), inputs, labels, all_, none, self.plan.federation.classes, inputs=Inputs()
         )
-        engine = Front(Serial(), self.plan.layout)
+        engine = Front(Serial(), self.plan.layout, how=self.plan.how)
         engine.use(alone)
         key = Key(self.plan.seed).at(self.plan.rounds)("assign")
         got = self.plan.algorithm.assign(self.state, alone.ids, engine, key)

@@ -39,8 +39,7 @@ class Describe:
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
-        _, y = data(self.split)
-        counts_C = np.bincount(y, minlength=net.layout.classes)
+        counts_C = np.bincount(labels_of(data, self.split), minlength=net.layout.classes)
         if self.epsilon is not None:
             counts_C = np.maximum(counts_C + whole_laplace(self.epsilon, len(counts_C), key("noise").rng()), 0)
         return {"histogram": counts_C}, memory
@@ -60,3 +59,9 @@ def whole_laplace(epsilon: float, n: int, rng: np.random.Generator) -> Array:
     """
     stop = -np.expm1(-epsilon)
     return rng.geometric(stop, n) - rng.geometric(stop, n)
+
+
+def labels_of(data: ClientData, split: str) -> Array:
+    """The labels of a client's samples; where the data can give them alone, inputs are not gathered for it."""
+    labels: Array = data.labels(split) if hasattr(data, "labels") else data(split)[1]
+    return labels

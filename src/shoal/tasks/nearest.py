@@ -12,6 +12,7 @@ from shoal.measures import client_cold_start
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
+from shoal.tasks.describe import labels_of
 from shoal.types import Answer, Array, ClientData, Field, Memory
 
 
@@ -71,7 +72,7 @@ def sent(models: Array | None) -> dict[str, Array]:
 
 def histogram(net: Net, data: ClientData) -> Array:
     """Label counts of the training samples."""
-    return np.bincount(data("train")[1], minlength=net.layout.classes)
+    return np.bincount(labels_of(data, "train"), minlength=net.layout.classes)
 
 
 def nearest(net: Net, data: ClientData, memory: Mapping[str, Any], solver: SGD, key: Key) -> int:
