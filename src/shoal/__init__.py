@@ -14,18 +14,27 @@ if TYPE_CHECKING:
     from shoal.algorithms import (
         CFL,
         FLHC,
+        IDA,
         IFCA,
         Central,
+        FedAdagrad,
+        FedAdam,
         FedAvg,
         FedAvgPlus,
+        FedFusion,
         FedGroup,
         FedGrouProx,
+        FedGSP,
+        FedMMD,
         FedProx,
         FedProxPlus,
+        FedYogi,
         FeSEM,
         FlexCFL,
         Given,
         Local,
+        NaiveGSP,
+        NaiveGSPICG,
         WeCFL,
     )
     from shoal.data.federation import Federation
@@ -39,6 +48,15 @@ if TYPE_CHECKING:
     from shoal.solvers import SGD, Proximal
 
 _HOME = {
+    "FedGSP": "shoal.algorithms",
+    "NaiveGSP": "shoal.algorithms",
+    "NaiveGSPICG": "shoal.algorithms",
+    "FedMMD": "shoal.algorithms",
+    "FedFusion": "shoal.algorithms",
+    "IDA": "shoal.algorithms",
+    "FedAdagrad": "shoal.algorithms",
+    "FedAdam": "shoal.algorithms",
+    "FedYogi": "shoal.algorithms",
     "WeCFL": "shoal.algorithms",
     "IFCA": "shoal.algorithms",
     "Given": "shoal.algorithms",
@@ -70,6 +88,15 @@ _HOME = {
 }
 
 __all__ = [
+    "FedGSP",
+    "NaiveGSP",
+    "NaiveGSPICG",
+    "FedMMD",
+    "FedFusion",
+    "IDA",
+    "FedAdagrad",
+    "FedAdam",
+    "FedYogi",
     "WeCFL",
     "IFCA",
     "Given",

@@ -177,6 +177,7 @@ class Record:
 
     trained: Answers | None = None
     relayed: int = 0  # models exchanged among servers
+    handed: int = 0  # models that clients handed to the next one directly: sent once, not up and down again
     stays: bool = False  # in a real federation nothing would have travelled: models were moved by the simulation alone
     measures: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
@@ -195,6 +196,9 @@ class Algorithm(Protocol):
     def serve(self, state: Any) -> Serving: ...
 
     def assign(self, state: Any, cohort: Cohort, engine: Engine, key: Key) -> Answers: ...
+
+    # Optional: `wrap(model, sample) -> model`, for methods that train another model than the one given (FedFusion), and
+    # `parallel(rounds, clients) -> Parallel`, for methods to which the cost models of `shoal.costs` apply.
 
 
 class Select(Protocol):

@@ -37,6 +37,9 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "silhouette": (m.silhouette, (1 - SQUARE, LABELS)),
     "within": (m.within, (ROWS, LABELS, WEIGHTS)),
     "relative_contrast": (m.relative_contrast, (2 - SQUARE,)),
+    "cpd": (m.cpd, (LABELS, LABELS[::-1].copy())),
+    "cpd_pairs": (m.cpd_pairs, (np.abs(ROWS), 1.0, "index")),
+    "grouping_objective": (m.grouping_objective, (ROWS,)),
     "objective": (m.objective, (m.squared_l2(ROWS, OTHER), LABELS, WEIGHTS)),
     "wecfl_objective": (m.wecfl_objective, (ROWS, OTHER, LABELS, WEIGHTS)),
 }

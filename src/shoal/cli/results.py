@@ -13,7 +13,7 @@ from shoal.cli.screen import duration, percent, say, size, table
 from shoal.experiment.compare import FIGURES, Line, Spread
 
 PERCENT = ("best_accuracy", "accuracy_at_best_val", "median_accuracy", "last_three_accuracy", "last_f1", "last_worst")
-RARE = ("median_accuracy", "discrepancy_mean", "discrepancy_variance", "passes")  # shown with --all
+RARE = ("median_accuracy", "discrepancy_mean", "discrepancy_variance", "passes", "d_comm", "t_comm", "t_comp")  # --all
 HEADS = {
     "best_accuracy": "best %",
     "accuracy_at_best_val": "at val %",
@@ -28,6 +28,9 @@ HEADS = {
     "rounds_to_target": "rounds to",
     "megabytes_to_target": "MB to",
     "megabytes": "MB",
+    "d_comm": "D_comm MB",
+    "t_comm": "T_comm s",
+    "t_comp": "T_comp s",
     "passes": "passes",
     "seconds": "time s",
 }

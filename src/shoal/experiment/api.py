@@ -12,6 +12,7 @@ from shoal.engines import Backend, Front
 from shoal.errors import BadInput, RunFolderError
 from shoal.experiment import checkpoint
 from shoal.experiment.callbacks import Files, Observer, PeakMemory
+from shoal.experiment.estimate import estimate
 from shoal.experiment.folder import Folder
 from shoal.experiment.history import History, summarise
 from shoal.experiment.loop import Moment, play
@@ -152,7 +153,7 @@ def execute(
             o.stop()
     assert last is not None
     records = History(history)
-    summary = {**summarise(records), "peak_memory": memory.peak}
+    summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None)
     if folder is not None:
         folder.finish(summary, result.serving, plan.layout, result.clients)

@@ -67,6 +67,9 @@ FIGURES = {
     "rounds_to_target": "first round that reaches the target",
     "megabytes_to_target": "MB sent until then",
     "megabytes": "MB sent, down and up, without evaluation",
+    "d_comm": "MB by FedGSP's cost model: one model down and up for every client that trains",
+    "t_comm": "seconds of sending by that model, at 567 Mbit/s, one client after the other",
+    "t_comp": "seconds of computing by that model, at 567 GFLOP/s, groups side by side",
     "passes": "samples sent through models on clients, in thousands",
     "seconds": "time of all rounds",
 }

@@ -115,12 +115,26 @@ def ledger_part(ledger: Ledger, record: Record) -> Row:
     """What travelled and what clients worked in this round, by task."""
     nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.stays else {}
     row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in sorted(ledger.counts.items())}}
+    if record.handed:
+        hand_on(row["traffic"]["train"], record.handed)
     row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
     if record.relayed:
         row["relayed"] = record.relayed
     if record.measures:
         row["measures"] = plain(dict(record.measures))
     return row
+
+
+def hand_on(train: Row, handed: int) -> None:
+    """The engine counts every hop of a chain down and up; what goes from client to client is sent once.
+
+    >>> train = {"down": 7, "bytes_down": 700, "up": 7}
+    >>> hand_on(train, 6)
+    >>> train
+    {'down': 1, 'bytes_down': 100, 'up': 7}
+    """
+    train["bytes_down"] -= handed * (train["bytes_down"] // train["down"])
+    train["down"] -= handed
 
 
 def plain(value: Any) -> Any:

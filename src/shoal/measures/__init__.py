@@ -3,6 +3,7 @@
 from shoal.measures.clusterability import Clusterability, clusterability
 from shoal.measures.concentration import relative_contrast
 from shoal.measures.cosine import cosine, cosine_from_gram, cosine_to, dissimilarity
+from shoal.measures.cpd import ClassKernel, cpd, cpd_pairs, grouping_objective
 from shoal.measures.edc import edc, edc_embedding
 from shoal.measures.gram import gram, norms
 from shoal.measures.l2 import pairwise_squared_l2, squared_l2
@@ -43,6 +44,10 @@ __all__ = [
     "silhouette",
     "within",
     "relative_contrast",
+    "ClassKernel",
+    "cpd",
+    "cpd_pairs",
+    "grouping_objective",
     "objective",
     "wecfl_objective",
 ]
