@@ -75,7 +75,7 @@ class History(Sequence[Row]):
         return sent - uncounted + self.relayed(until).vectors
 
     def bytes(self, until: int | None = None, everything: bool = False) -> int:
-        """Bytes sent between clients and their group, down and up, up to a round; without evaluation and diagnostics."""
+        """Bytes between clients and their group, down and up, up to a round; without evaluation and diagnostics."""
         return sum(self._traffic(r, ("bytes_down", "bytes_up"), everything) for r in self._until(until))
 
     def relayed(self, until: int | None = None) -> Link:
