@@ -27,7 +27,7 @@ from shoal.experiment.prepare import prepare
 from shoal.layout import Layout
 from shoal.measures import objective
 from shoal.seeds import Key
-from shoal.tasks import Ahead, Losses, Nearest, Train
+from shoal.tasks import Ahead, Gradient, Losses, Nearest, Train
 from shoal.types import Array
 
 NAMES = sorted(set(ALGORITHMS) - set(ALIASES))
@@ -270,6 +270,31 @@ def test_f_never_rises_in_the_e_and_m_step(name: str, own: dict[str, Any], toy: 
     assert len(measured) >= 5
     for m in measured:
         assert m["F"] <= m["F_before"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["fesem", "wecfl"])
+def test_diagnostics_change_nothing_and_are_what_the_theory_says(name: str, toy: Federation) -> None:
+    own: dict[str, Any] = {"groups": 2, "lr": 0.1, "rounds": 4}
+    plain, seen = run(name, toy, **own), run(name, toy, diagnostics=True, **own)
+    assert plain.serving.models_KP.tobytes() == seen.serving.models_KP.tobytes()
+    assert plain.summary["vectors"] == seen.summary["vectors"]  # gradients are diagnostics
+    rows = [row["measures"] for row in seen.history[1:]]
+    theory = {"R", "gradient_square", "U", "sigma", "beta", "lr_clustering", "lr_descent", "B_max", "B_mean"}
+    assert all(theory <= set(row) for row in rows)
+    assert not theory & set(plain.history[1]["measures"])
+    engine = Front(Serial(), seen.plan.layout)
+    engine.use(toy)
+    models_KP, which_N = seen.serving.models_KP, seen.serving.which(toy.ids)
+    losses_NK = engine.ask(Losses("train"), toy.ids, models_KP, None, Key(0))["losses"]
+    weights_N = toy.roster.sizes_N if name == "wecfl" else np.ones(12)
+    assert rows[-1]["R"] == pytest.approx(objective(losses_NK, which_N, weights_N), rel=1e-5)
+    got = engine.ask(Gradient(), toy.ids, models_KP, which_N, Key(0))["gradient"].astype(np.float64)
+    assert rows[-1]["gradient_square"] == pytest.approx(np.average(np.square(got).sum(1), weights=weights_N), rel=1e-5)
+    for row in rows:
+        assert row["U"] ** 2 + row["sigma"] ** 2 >= row["gradient_square"] > 0
+        bound = (row["gradient_square"] - row["B_max"] * row["U"] ** 2) / (row["gradient_square"] + row["sigma"] ** 2)
+        assert row["lr_descent"] == pytest.approx(bound * 2 / row["beta"])
+    assert rows[-1]["R"] < rows[0]["R"]
 
 
 def test_the_centre_of_fesem_is_the_mean_of_its_clients_statistics_and_counters_included(toy: Federation) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 
 from shoal.aggregators import ServerState, inter_group, per_group, plain_mean, weighted_mean
 from shoal.aggregators.inter_group import InterGroupMode
-from shoal.algorithms.auto import Groups, how_many
+from shoal.algorithms.auto import Criterion, Groups, fit, how_many
 from shoal.algorithms.cold_start import GroupMeasure, group_labels
 from shoal.algorithms.migration import Migration, shifted_clients
 from shoal.algorithms.newcomers import together, welcome
 from shoal.errors import BadInput
-from shoal.measures import edc_embedding, within
+from shoal.measures import coordinates, edc_embedding
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD, Proximal
@@ -46,6 +46,7 @@ class FedGroup:
     """
 
     groups: Groups = option(3, "number of groups m, or auto")
+    criterion: Criterion = option("cosine", "what groups=auto asks: cosine or euclidean silhouette, gap, elbow")
     measure: GroupMeasure = option("edc", "how updates are compared: edc or madc")
     alpha: int = option(20, "alpha * m clients take part in the group cold start", low=1)
     pretrain_steps: int = option(50, "mini-batch steps of pre-training (D7)", low=1)
@@ -155,11 +156,11 @@ class FedGroup:
         got = engine.map(task, sampled, w0_P[None], np.zeros(len(sampled), int), key("pretrain"))
         if self.centres == "random":
             return got, np.arange(len(got)), len(got), {}
-        rows_NP, rng = early(got)["update"][:, engine.layout.trainable], key("cluster").rng()
-        points_NM = edc_embedding(rows_NP, min(most, len(rows_NP)))
-        m, values = how_many(points_NM, self.groups, lambda _, k, r: group_labels(rows_NP, k, self.measure, r), rng)
-        labels_N = group_labels(rows_NP, m, self.measure, rng)
-        return got, labels_N, m, {"within": within(points_NM, labels_N), **values}
+        rows_NP = early(got)["update"][:, engine.layout.trainable]
+        cluster = lambda rows, k, rng: group_labels(rows, k, self.measure, rng)  # noqa: E731
+        m, values = how_many(coordinates(rows_NP), self.groups, cluster, key("how many"), self.criterion)
+        labels_N = cluster(rows_NP, m, key("cluster").rng())
+        return got, labels_N, m, {**fit(edc_embedding(rows_NP, m), labels_N, rows_NP), **values}
 
     def _migrate(
         self, state: State, engine: Engine, key: Key
