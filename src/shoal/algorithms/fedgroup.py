@@ -157,10 +157,12 @@ class FedGroup:
         if self.centres == "random":
             return got, np.arange(len(got)), len(got), {}
         rows_NP = early(got)["update"][:, engine.layout.trainable]
-        cluster = lambda rows, k, rng: group_labels(rows, k, self.measure, rng)  # noqa: E731
-        m, values = how_many(coordinates(rows_NP), self.groups, cluster, key("how many"), self.criterion)
-        labels_N = cluster(rows_NP, m, key("cluster").rng())
+        m, values = how_many(coordinates(rows_NP), self.groups, self._labels, key("how many"), self.criterion)
+        labels_N = self._labels(rows_NP, m, key("cluster").rng())
         return got, labels_N, m, {**fit(edc_embedding(rows_NP, m), labels_N, rows_NP), **values}
+
+    def _labels(self, rows_NP: Array, m: int, rng: np.random.Generator) -> Array:
+        return group_labels(rows_NP, m, self.measure, rng)
 
     def _migrate(
         self, state: State, engine: Engine, key: Key
