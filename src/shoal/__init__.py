@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from shoal.experiment.api import resume, run
     from shoal.experiment.callbacks import Observer
     from shoal.experiment.compare import compare
+    from shoal.experiment.probe import probe
     from shoal.experiment.result import Run
     from shoal.experiment.sweep import sweep
     from shoal.selection import All, Random, RoundRobinThenRandom
@@ -82,6 +83,7 @@ _HOME = {
     "SGD": "shoal.solvers",
     "ShoalError": "shoal.errors",
     "compare": "shoal.experiment.compare",
+    "probe": "shoal.experiment.probe",
     "resume": "shoal.experiment.api",
     "run": "shoal.experiment.api",
     "sweep": "shoal.experiment.sweep",
@@ -123,6 +125,7 @@ __all__ = [
     "ShoalError",
     "__version__",
     "compare",
+    "probe",
     "resume",
     "run",
     "sweep",

@@ -144,7 +144,7 @@ def moment(
     """Put the record of a round together."""
     plan, ledger = stage.plan, engine.take()
     row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, stage.now)}
-    row |= ledger_part(ledger, record) | extra
+    row |= ledger_part(ledger, record, plan.layout) | extra
     drifted = {c for e in happened for c in e.get("clients", ()) if e["kind"].startswith("swapped")}
     if plan.drift.scenarios:
         row["drifted"] = len(drifted)

@@ -165,8 +165,10 @@ def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", 
     return "torch"
 
 
-def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source, algorithm: Algorithm) -> Layout:
-    """The layout of the model that the algorithm trains."""
+def make_layout(
+    settings: Settings, model: str | ModelFactory | None, source: Source, algorithm: Algorithm | None = None
+) -> Layout:
+    """The layout of the model that the algorithm trains; without one, of the model as it is."""
     if model is None or isinstance(model, str):
         spec = parse(settings.model)
         model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
@@ -176,7 +178,7 @@ def make_layout(settings: Settings, model: str | ModelFactory | None, source: So
     return layout
 
 
-def wrapped(algorithm: Algorithm, model: ModelFactory, sample: Array) -> ModelFactory:
+def wrapped(algorithm: Algorithm | None, model: ModelFactory, sample: Array) -> ModelFactory:
     """The model as the algorithm wants it; most take it as it is."""
     wrap = getattr(algorithm, "wrap", None)
     made: ModelFactory = model if wrap is None else wrap(factory_of(model), sample)

@@ -111,15 +111,15 @@ def mean_loss(got: Answers) -> float:
     return float((got["loss"] * total).sum() / total.sum()) if total.sum() else math.nan
 
 
-def ledger_part(ledger: Ledger, record: Record) -> Row:
-    """What travelled and what clients worked in this round, by task."""
+def ledger_part(ledger: Ledger, record: Record, layout: Layout) -> Row:
+    """What travelled and what clients worked in this round, by task; and what servers of groups exchanged."""
     nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.stays else {}
     row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in sorted(ledger.counts.items())}}
     if record.handed:
         hand_on(row["traffic"]["train"], record.handed)
     row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
     if record.relayed:
-        row["relayed"] = record.relayed
+        row |= {"relayed": record.relayed, "bytes_relayed": record.relayed * layout.bytes}
     if record.measures:
         row["measures"] = plain(dict(record.measures))
     return row
