@@ -21,7 +21,7 @@ from shoal.selection import Random
 from shoal.solvers import SGD, Proximal
 from shoal.table import Serving, Table
 from shoal.tasks import Keep, Nearest, Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,10 @@ class FedGroup:
         state = State(w_KP, w0_P, directions_KP, group, per_group(weighted_mean(), engine.layout).init(w_KP))
         if self.cold_start == "eager":
             state, _ = welcome(self, state, engine.clients.ids, engine, key("newcomers"))
-        return state, Record(measures=measures)
+        rows_NP = got["update"][:, engine.layout.trainable]
+        return state, Record(
+            measures=measures, compared=Compared("pre-training updates", "cosine", got.cohort, rows_NP)
+        )
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         state, measures, events = self._migrate(state, engine, key("migrate"))

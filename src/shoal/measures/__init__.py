@@ -10,6 +10,7 @@ from shoal.measures.madc import madc
 from shoal.measures.metric import Metric, pairwise
 from shoal.measures.nearest import client_cold_start
 from shoal.measures.objective import objective, wecfl_objective
+from shoal.measures.principal import Plane, principal
 from shoal.measures.validity import Choice, Cluster, Criterion, choose_k, gap, silhouette, within
 from shoal.measures.wasserstein import Shift, ShiftMode, shift_distance, shifted, threshold
 
@@ -43,6 +44,8 @@ __all__ = [
     "silhouette",
     "within",
     "relative_contrast",
+    "Plane",
+    "principal",
     "objective",
     "wecfl_objective",
 ]
