@@ -22,6 +22,7 @@ NOT_TELLING = (
     "fingerprint",
     "model_digest",
     "checkpoint_every",
+    "track",
     "format",
     "algorithm",
 )  # do not make a setting another
