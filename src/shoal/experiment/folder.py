@@ -158,6 +158,21 @@ class Folder:
             raise RunFolderError(f"{path} cannot be read: {e}") from e
         return found
 
+    def tracked(self, tracker: str) -> Row | None:
+        """What a tracker noted about this run."""
+        path = self.path / "track.json"
+        try:
+            found: dict[str, Row] = json.loads(path.read_text()) if path.is_file() else {}
+        except (OSError, ValueError) as e:
+            raise RunFolderError(f"{path} cannot be read: {e}") from e
+        return found.get(tracker)
+
+    def track(self, tracker: str, note: Row) -> None:
+        """Note what a tracker needs to go on with this run."""
+        path = self.path / "track.json"
+        others = json.loads(path.read_text()) if path.is_file() else {}
+        self._json("track.json", {**others, tracker: note})
+
     def _json(self, name: str, value: Mapping[str, Any]) -> None:
         self._text(name, json.dumps(value, indent=1) + "\n")
 

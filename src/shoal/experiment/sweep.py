@@ -54,7 +54,7 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
         common["selection"] = "all"  # one selection for all algorithms of a comparison
     found = []
     for algorithm in dict.fromkeys(algorithms):
-        lists = {key: values(value) for key, value in {**own[algorithm], **common}.items()}
+        lists = {k: [v] if k == "track" else values(v) for k, v in {**own[algorithm], **common}.items()}
         varied = [key for key, several in lists.items() if len(several) > 1]
         for choice in itertools.product(*lists.values()):
             chosen = dict(zip(lists, choice, strict=True))
