@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from shoal.report.figure import Drawn, Figure, Missing
 from shoal.report.figures import clients, compared, curves, diagnostics, events, groups, likeness, tree
@@ -30,6 +31,7 @@ RUN: dict[str, tuple[Callable[[Told], Drawn], ...]] = {
 COMPARISON = (compared.accuracy, compared.seeds, compared.traffic, compared.f1, compared.loss, compared.agreement)
 
 
-def of_run(told: Told) -> dict[str, list[Drawn]]:
-    """All figures of a run, by section."""
-    return {section: [draw(told) for draw in figures] for section, figures in RUN.items()}
+def of_run(told: Told, place: likeness.Place = likeness.components) -> dict[str, list[Drawn]]:
+    """All figures of a run, by section; `place` puts clients into the plane."""
+    placed = {f: partial(f, place=place) for f in (likeness.plane, likeness.plane_by_truth)}
+    return {section: [placed.get(draw, draw)(told) for draw in figures] for section, figures in RUN.items()}
