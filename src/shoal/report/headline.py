@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.experiment.compare import FIGURES, LOWER, Line
+from shoal.experiment.compare import FIGURES, Line
 from shoal.experiment.significance import Difference
 from shoal.report.read import Told
 
@@ -60,7 +60,9 @@ def verdict(told: Told) -> str:
     sentence = f"Best accuracy {100 * best:.1f} % in round {told.summary['best_round']}"
     beside = [(b.algorithm, b.summary.get("best_accuracy")) for b in told.beside]
     told_of = [f"{gap(best, other)} {SAID[name]}" for name, other in beside if other is not None]
-    return f"{sentence}: {' and '.join(told_of)}." if told_of else f"{sentence}."
+    sentence = f"{sentence}: {' and '.join(told_of)}." if told_of else f"{sentence}."
+    collapsed = sum(e["kind"] == "collapsed" for e in told.events)
+    return f"{sentence} The groups collapsed into one in {collapsed} rounds." if collapsed else sentence
 
 
 def gap(best: float, other: float) -> str:
@@ -126,12 +128,12 @@ def environment_sheet(told: Told) -> Sheet:
     return Sheet("Environment", ("what", "value"), rows, folded=True)
 
 
-def commands(told: Told) -> list[str]:
-    """What to type to run it again, and what was typed."""
-    found = [shlex.join(["shoal", "run", f"{told.path}/config.toml"])]
+def commands(told: Told) -> list[tuple[str, str]]:
+    """What to type to run it again, and what was typed; each with a word about it."""
+    found = [("To run it again, with the same result:", shlex.join(["shoal", "run", f"{told.path}/config.toml"]))]
     typed: Sequence[Any] = told.environment.get("command", ())
     if typed and Path(str(typed[0])).name == "shoal":
-        found.append(shlex.join(["shoal", *map(str, typed[1:])]))
+        found.append(("It came from:", shlex.join(["shoal", *map(str, typed[1:])])))
     return found
 
 
@@ -187,16 +189,16 @@ def cell(key: str, line: Line) -> str:
     return f"{text} ({line.reached} of {len(line.runs)})" if some else text
 
 
-def best_cells(lines: Sequence[Line]) -> set[tuple[int, int]]:
-    """Row and column of the best mean of each column that is better or worse; of what lies in `comparison_sheet`."""
+def best_cells(lines: Sequence[Line]) -> frozenset[tuple[int, int]]:
+    """Row and column of the highest figures of `comparison_sheet`: of all that look the same there."""
     keys = [k for k in HEADS if any(line.figures[k] is not None for line in lines)]
-    found = set()
+    found = []
     for c, key in enumerate(keys):
-        means = [(line.figures[key].mean, r) for r, line in enumerate(lines) if line.figures[key]]  # type: ignore[union-attr]
-        if key == "groups" or len(means) < 2:
-            continue
-        found.add(((min if key in LOWER else max)(means)[1], c + 2))
-    return found
+        means = [(r, f"{line.figures[key].mean:.3f}") for r, line in enumerate(lines) if line.figures[key]]  # type: ignore[union-attr]
+        if key in (*SHARES, "ari") and len(means) > 1:
+            best = max(mean for _, mean in means)
+            found += [(r, c + 2) for r, mean in means if mean == best]
+    return frozenset(found)
 
 
 def differences_sheet(found: Sequence[Difference]) -> Sheet:

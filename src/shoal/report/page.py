@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
@@ -34,7 +35,7 @@ class Section:
     figures: Sequence[Figure] = ()
     missing: Sequence[Missing] = ()
     sheets: Sequence[Sheet] = ()
-    commands: Sequence[str] = ()
+    commands: Sequence[tuple[str, str]] = ()  # a word about it, and the command
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def comparison_page(
         [[s.name, str(r.config.get("seed")), r.path] for s in settings for r in s.runs],
         folded=True,
     )
+    again = [("To run one of them again, with the same result:", f"shoal run {shlex.quote(runs[0].path)}/config.toml")]
     data = sorted({str(r.config.get("data")) for r in runs})
     title = f"{len(settings)} settings on {', '.join(data)}"
     subtitle = (
@@ -90,14 +92,9 @@ def comparison_page(
         subtitle,
         best_sentence(lines),
         (),
-        [
-            first,
-            drawn,
-            *sure,
-            Section("Repeat it", sheets=[ran], commands=[f"shoal run {r.path}/config.toml" for r in runs[:20]]),
-        ],
+        [first, drawn, *sure, Section("Repeat it", sheets=[ran], commands=again)],
         links,
-        frozenset(headline.best_cells(lines)),
+        headline.best_cells(lines),
     )
 
 
@@ -113,6 +110,9 @@ def best_sentence(lines: Sequence[Line]) -> str:
 
 def section(title: str, drawn: Sequence[Drawn]) -> Section:
     figures = [d for d in drawn if isinstance(d, Figure)]
+    half = [f for f in figures if not f.wide]
+    if len(half) % 2:  # nothing would stand beside the last one
+        figures = [replace(f, wide=True) if f is half[-1] else f for f in figures]
     return Section(title, figures, [d for d in drawn if isinstance(d, Missing)])
 
 

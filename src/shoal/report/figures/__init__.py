@@ -14,8 +14,8 @@ __all__ = ["COMPARISON", "RUN", "Figure", "Missing", "compared", "of_run"]
 # The figures of one run, by section, in reading order.
 RUN: dict[str, tuple[Callable[[Told], Drawn], ...]] = {
     "Result": (curves.accuracy, curves.f1, curves.loss),
-    "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms, groups.labels),
-    "How alike clients are": (likeness.similarity, likeness.plane, likeness.plane_by_truth),
+    "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms),
+    "How alike clients are": (likeness.similarity, likeness.plane, likeness.plane_by_truth, groups.labels),
     "Clients": (clients.strip,),
     "What happened": (events.by_round,),
     "Cost": (curves.traffic,),

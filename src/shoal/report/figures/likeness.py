@@ -117,7 +117,12 @@ def edges(picture: Row, order: Array) -> list[dict[str, Any]]:
 def components(picture: Row) -> tuple[list[float], list[float], str, str]:
     """The first two principal components, as recorded."""
     first, second = (f"{100 * share:.0f} %" for share in picture["share"])
-    return picture["x"], picture["y"], f"first principal component ({first} of variance)", f"second ({second})"
+    return (
+        picture["x"],
+        picture["y"],
+        f"first principal component ({first} of variance)",
+        f"second principal component ({second})",
+    )
 
 
 def neighbours(picture: Row) -> tuple[list[float], list[float], str, str]:

@@ -14,7 +14,7 @@
 
   /* Colour tokens such as "@g0" or "@g0:soft" become colours of the theme. */
   function themed(value) {
-    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(themed);
+    if (Array.isArray(value)) return value.every((v) => typeof v === "number") ? value : value.map(themed);
     if (value && typeof value === "object") {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, themed(v)]));
     }
@@ -154,7 +154,7 @@
       const chart = charts.find((c) => c.plot === s.target);
       if (s.isIntersecting && !chart.drawn) { watch.unobserve(s.target); chart.draw(); }
     }),
-    { rootMargin: "400px" },
+    { rootMargin: "120px" },
   );
   charts.forEach((chart) => {
     watch.observe(chart.plot);
