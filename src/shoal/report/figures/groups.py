@@ -76,7 +76,7 @@ def flow(told: Told) -> Drawn:
         },
         "textfont": {"color": "@ink", "size": 11},
     }
-    marks = [heading(f"round {t}", s / (len(picked) - 1)) for s, (t, _) in enumerate(picked)]
+    marks = [heading(str(t) if s else f"round {t}", s / (len(picked) - 1)) for s, (t, _) in enumerate(picked)]
     table: list[list[Cell]] = [
         [picked[s][0], picked[s + 1][0], told.group(a), told.group(b), n] for s, a, b, n in links
     ]
@@ -89,7 +89,7 @@ def flow(told: Told) -> Drawn:
         columns,
         table,
         [trace],
-        {"annotations": marks, "margin": {"l": 8, "r": 8, "t": 26, "b": 12}},
+        {"annotations": marks, "margin": {"l": 8, "r": 8, "t": 26, "b": 20}},
         True,
         360,
     )
