@@ -13,7 +13,7 @@ from shoal.report.read import Told
 STAGES = 6  # of the flow
 HEIGHT, ABOVE, UNDER, PAD = 360, 26, 20, 16  # pixels of the flow, its margins, and between its nodes
 INSIDE = HEIGHT - ABOVE - UNDER
-ONE = "the method has one model for all clients"
+ONE = "the method does not group clients"
 
 
 def sizes(told: Told) -> Drawn:
@@ -46,6 +46,8 @@ def flow(told: Told) -> Drawn:
     title, members = "Flow between groups", told.members
     if told.group_count < 2:
         return Missing("flow", title, ONE if not told.group_count else "there was never more than one group")
+    if not members:
+        return Missing("flow", title, "the run did not record who was in which group (earlier versions did not)")
     at, moves = stages(members)
     if len(at) < 2:
         return Missing("flow", title, "only one round has groups so far")
