@@ -5,6 +5,7 @@ BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 DEMO ?= run fedavg local ifca wecfl flexcfl data=digits partition=permuted rounds=12 epochs=5 lr=0.1 groups=4 init_min_share=0.05
 ARGS ?=
+BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard src/shoal/kernels/*.[ch])
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all check clean
@@ -30,6 +31,7 @@ check: .venv/dev ## format, lint, types, import contract, tests
 
 clean: ## remove everything that can be made again; runs stay
 	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
+	@rm -f src/shoal/kernels/*.so
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -37,10 +39,10 @@ clean: ## remove everything that can be made again; runs stay
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shoal needs Python 3.11 or newer; name one with make PYTHON=...")'
 	@$(PYTHON) -m venv .venv
 
-.venv/report: pyproject.toml constraints.txt | .venv/bin/python
+.venv/report: $(BUILT_FROM) | .venv/bin/python
 	@$(INSTALL) -e ".[report]"
 	@touch $@
 
-.venv/dev: pyproject.toml constraints.txt | .venv/bin/python
+.venv/dev: $(BUILT_FROM) | .venv/bin/python
 	@$(INSTALL) -e ".[dev]"
 	@touch $@ .venv/report

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.engines import Backend, Outcome, Unit
 from shoal.engines.unit import Several
 from shoal.layout import Layout
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.types import Array, ClientData, Field, Memory
 
@@ -83,8 +83,8 @@ class Misbehaving:
     def __init__(self, backend: Backend, faults: Mapping[str, str]) -> None:
         self.backend, self.faults = backend, faults
 
-    def open(self, layout: Layout, device: str) -> None:
-        self.backend.open(layout, device)
+    def open(self, layout: Layout, how: Arithmetic) -> None:
+        self.backend.open(layout, how)
 
     def use(self, federation: Any) -> None:
         self.backend.use(federation)

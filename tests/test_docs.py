@@ -22,9 +22,23 @@ DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 METHODS = ("fedavg", "fedprox", "local", "central")  # the columns of the first tables of choose.md
-SHARED_PAGES = {"hypcluster": "ifca", "fedavg+": "ensembles", "fedprox+": "ensembles"}
+SHARED_PAGES = {
+    "hypcluster": "ifca",
+    "fedavg+": "ensembles",
+    "fedprox+": "ensembles",
+    "naivegsp+icg": "naivegsp",
+    "fedadagrad": "fedopt",
+    "fedadam": "fedopt",
+    "fedyogi": "fedopt",
+}
 MIGRATING = {"algorithm": "ifca", "migration": "aligned"}
-VARIANT_OF = {"fedgrouprox": "fedgroup", "flexcfl": "fedgroup", "wecfl": "fesem"}  # pages list what differs
+VARIANT_OF = {  # pages list what differs
+    "fedgrouprox": "fedgroup",
+    "flexcfl": "fedgroup",
+    "wecfl": "fesem",
+    "naivegsp": "fedgsp",
+    "naivegsp+icg": "fedgsp",
+}
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -248,3 +262,18 @@ def test_the_table_of_the_readme_is_the_committed_result() -> None:
         assert row[2] == f"{100 * figures['best_accuracy']['mean']:.1f}"
         assert row[5] == f"{100 * figures['last_worst']['mean']:.1f}"
         assert row[6] == ("-" if figures["ari"] is None else f"{figures['ari']['mean']:.2f}")
+
+
+def test_the_table_of_icg_is_the_committed_result() -> None:
+    page = (DOCS / "results" / "icg.md").read_text()
+    for seed in range(3):
+        found = json.loads((DOCS / "results" / f"icg-femnist-seed{seed}.json").read_text())
+        assert (found["clients"], found["classes"]) == (368, 62)
+        alone, chance, icg = found["grouping"]
+        assert (icg["groups"], icg["clients"]) == (chance["groups"], chance["clients"]) == (52, 7)
+        cells = [f"{1000 * way['median_cpd']:.2f}" for way in (alone, chance, icg)]
+        less = [1 - icg["median_cpd"] / way["median_cpd"] for way in (alone, chance)]
+        assert less[0] >= 0.7  # spec 12.6, item 6
+        assert less[1] > 0.3
+        cells += [*(f"{100 * share:.1f} %" for share in less), *(f"{way['z'] / 1e3:.1f}" for way in (chance, icg))]
+        assert f"| {seed} | {' | '.join(cells)} |\n" in page

@@ -54,6 +54,7 @@ class Layout:
     linear: tuple[str, ...]  # names of the linear layers, in order
     outputs: int
     dtype: Any = np.dtype(np.float32)
+    channels_last: bool = False  # images go through the module with their channels innermost, which is faster
 
     @classmethod
     def of(cls, model: ModelFactory | nn.Module, sample: Array, dtype: str = "float32") -> Layout:
@@ -67,7 +68,8 @@ class Layout:
         if not any(p.role == "trainable" for p in parts):
             raise BadInput("the model has no trainable parameter")
         linear = tuple(name for name, m in module.named_modules() if isinstance(m, nn.Linear))
-        layout = cls(factory, tuple(parts), linear, try_model(module, sample), np.dtype(dtype))
+        outputs, innermost = try_model(module, sample), takes_channels_last(module, sample)
+        layout = cls(factory, tuple(parts), linear, outputs, np.dtype(dtype), innermost)
         for name, role, tensor in tensors(module):
             if role == "counters" and not torch.equal(tensor, tensor.to(layout.torch_dtype).to(tensor.dtype)):
                 raise BadInput(
@@ -237,14 +239,41 @@ def factory_of(model: ModelFactory | nn.Module) -> ModelFactory:
 
 def try_model(module: nn.Module, sample: Array) -> int:
     """Send one sample through; the number of outputs, or one sentence on what does not fit."""
-    kind = next(p.dtype for p in module.parameters())
-    x = torch.from_numpy(np.ascontiguousarray(sample))
     try:
         with torch.no_grad():
-            out = module.eval()(x.to(kind) if x.is_floating_point() else x)
+            out = module.eval()(as_input(module, sample))
     except Exception as e:
         shape = "x".join(map(str, sample.shape[1:]))
         raise BadInput(f"the model cannot take an input of shape {shape}: {str(e).splitlines()[0]}") from e
     if not isinstance(out, torch.Tensor) or out.dim() != 2 or len(out) != 1:
         raise BadInput("the model must turn a batch of inputs into one row of class scores per sample")
     return int(out.shape[1])
+
+
+def as_input(module: nn.Module, sample: Array) -> torch.Tensor:
+    """Samples in the precision of the module; whole numbers (tokens) as they are."""
+    x = torch.from_numpy(np.ascontiguousarray(sample))
+    return x.to(next(p.dtype for p in module.parameters())) if x.is_floating_point() else x
+
+
+def takes_channels_last(module: nn.Module, sample: Array) -> bool:
+    """Whether a module with two-dimensional convolutions takes images whose channels are innermost in memory.
+
+    Convolution and pooling are faster so. A module that looks at the memory of its maps (`x.view(len(x), -1)` after a
+    convolution) cannot take them; it gets images as they are.
+
+    >>> net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(2 * 36, 2))
+    >>> takes_channels_last(net, np.zeros((1, 1, 8, 8), np.float32))
+    True
+    """
+    if sample.ndim != 4 or not any(isinstance(m, nn.Conv2d) for m in module.modules()):
+        return False
+    x = torch.rand(2, *sample.shape[1:], generator=torch.Generator().manual_seed(0))
+    x = x.to(next(p.dtype for p in module.parameters()))
+    try:
+        with torch.no_grad(), torch_seed(0):
+            plain = module.eval()(x)
+        with torch.no_grad(), torch_seed(0):
+            return torch.allclose(plain, module(x.to(memory_format=torch.channels_last)), rtol=1e-3, atol=1e-4)
+    except Exception:
+        return False

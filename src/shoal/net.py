@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from shoal.kernels import Dense, Perceptron
 from shoal.layout import Layout, seeded
 from shoal.types import Array
+
+LARGE = 1 << 20  # weights of a linear layer whose gradient, with small batches, costs more to store than to compute
+Span = tuple[torch.Tensor, torch.Tensor]  # a piece of the trainable numbers and its gradient
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How a run computes: settled before it begins, the same in every process, kept when it is resumed."""
+
+    device: str = "cpu"
+    kernel: Literal["torch", "dense"] = "torch"  # dense: perceptrons train in C
+    compiled: bool = False  # whole batches go through torch.compile
+
+
+PLAIN = Arithmetic()
 
 
 class Net:
@@ -22,23 +46,34 @@ class Net:
     [[3.0, 4.0]]
     """
 
-    def __init__(self, layout: Layout, device: str = "cpu") -> None:
+    def __init__(self, layout: Layout, how: Arithmetic = PLAIN) -> None:
         self.layout = layout
-        self.device = torch.device(device)
+        self.device = torch.device(how.device)
         self.dtype = layout.torch_dtype
         self.module = seeded(layout.factory, 0).to(device=self.device, dtype=self.dtype)
+        perceptron = Perceptron.of(self.module) if how.kernel == "dense" else None
+        self.dense = None if perceptron is None else Dense(perceptron, layout.dtype)
         self.needs_pairs = any(isinstance(m, _BatchNorm) for m in self.module.modules())
         self.floats = layout.counters.start
         self.flat = torch.zeros(self.floats, dtype=self.dtype, device=self.device)
         self.grad = torch.zeros(layout.trainable.stop, dtype=self.dtype, device=self.device)
         self.params = self.flat[layout.trainable]  # the trainable numbers; a step is an operation in place on them
+        self._loaded: Array | None = None  # the vector that was loaded last
+        self._twin: Net | None = None
         self._bind()
+        self._large = [] if how.compiled else large_layers(self.module)
+        self._factors: dict[nn.Linear, list[Span]] = {}  # large layers whose gradient is left as two factors
+        for layer in self._large:
+            layer.forward = partial(self._linear, layer)  # type: ignore[method-assign]
+        self._compiled: Any = None
+        if how.compiled:
+            self._compiled = torch.compile(self.module, fullgraph=True, dynamic=False, options={"compile_threads": 1})
 
     def _bind(self) -> None:
         params = dict(self.module.named_parameters())
         buffers = dict(self.module.named_buffers())
-        self._params: list[tuple[torch.nn.Parameter, torch.Tensor]] = []  # a parameter and its gradient
-        self._buffers: list[tuple[torch.nn.Module, str, torch.Tensor, slice]] = []  # owner, name, our tensor, place
+        self._params: list[tuple[nn.Parameter, torch.Tensor]] = []  # a parameter and its gradient
+        self._buffers: list[tuple[nn.Module, str, torch.Tensor, slice]] = []  # owner, name, our tensor, place
         for part in self.layout.parts:
             place = slice(part.start, part.stop)
             if part.role == "trainable":
@@ -60,8 +95,59 @@ class Net:
 
     def check_gradients(self) -> None:
         """After a backward pass: the gradients must have gone where the step reads them."""
-        if any(p.grad is not grad for p, grad in self._params):
+        apart = {layer.weight for layer in self._factors}
+        if any(p.grad is not grad for p, grad in self._params if p not in apart):
             raise RuntimeError("the module replaced the gradient of a parameter; it must leave .grad alone")
+
+    @contextmanager
+    def descending(self, factored: bool) -> Iterator[None]:
+        """Training by `clear`, a backward pass and `descend`.
+
+        With `factored`, which is for plain gradient descent, the gradient of a large linear layer is never stored: its
+        two factors (what went in, what came back) are multiplied straight into the weights.
+        """
+        self._factors = {layer: [] for layer in self._large} if factored else {}
+        apart = {layer.weight for layer in self._factors}
+        edges = [0]
+        for part, (p, _) in zip(self.layout.parts, self._params, strict=False):
+            if p in apart:
+                edges += [part.start, part.stop]
+                p.grad = None
+        edges.append(len(self.params))
+        self._spans: list[Span] = [
+            (self.params[i:j], self.grad[i:j]) for i, j in zip(edges[::2], edges[1::2], strict=True) if j > i
+        ]
+        try:
+            yield
+        finally:
+            self._factors = {}
+            for p, grad in self._params:
+                p.grad = grad
+
+    def clear(self) -> None:
+        """Forget the gradients."""
+        for _, grad in self._spans:
+            grad.zero_()
+
+    @torch.no_grad()
+    def descend(self, lr: float) -> None:
+        """One step against the gradient."""
+        for params, grad in self._spans:
+            params.sub_(grad, alpha=lr)
+        for layer, factors in self._factors.items():
+            weight = layer.weight
+            for out, into in factors:
+                weight.addmm_(out.t(), into, alpha=-lr)
+            factors.clear()
+            if weight.grad is not None:  # the module also used the weights in another way
+                weight.sub_(weight.grad, alpha=lr)
+                weight.grad = None
+
+    def _linear(self, layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
+        if layer not in self._factors:
+            return F.linear(x, layer.weight, layer.bias)
+        out: torch.Tensor = Factored.apply(x, layer.weight, layer.bias, self._factors[layer])  # type: ignore[no-untyped-call]
+        return out
 
     def graph_params(self) -> torch.Tensor:
         """The trainable numbers as one differentiable vector, for loss terms without a closed gradient."""
@@ -70,11 +156,34 @@ class Net:
     def load(self, vector_P: Array) -> None:
         """Make the module the model of this vector."""
         self._attach()
+        self._loaded = vector_P
         vector = torch.from_numpy(np.ascontiguousarray(vector_P))
         self.flat.copy_(vector[: self.floats])
         for _, _, tensor, place in self._buffers:
             if place.start >= self.floats:
                 tensor.copy_(vector[place].view(tensor.shape))
+
+    def received(self) -> Net:
+        """A twin that holds the vector as it was loaded, however far this one has been trained since."""
+        assert self._loaded is not None
+        if self._twin is None:
+            self._twin = Net(self.layout, Arithmetic(str(self.device)))
+        if self._twin._loaded is not self._loaded:
+            self._twin.load(self._loaded)
+            self._twin.module.eval()
+        return self._twin
+
+    def run(
+        self, x: torch.Tensor, features: bool = False, whole: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Outputs of the module for a batch and, if asked for, the features that its head turned into them.
+
+        Only whole batches, which all have one shape, go through a compiled module.
+        """
+        if features:
+            seen = self.module.features(x)  # type: ignore[operator]
+            return self.module.head(seen), seen  # type: ignore[operator]
+        return (self._compiled if whole and self._compiled is not None else self.module)(x), None
 
     def vector(self) -> Array:
         """The model as a vector of its own."""
@@ -90,7 +199,16 @@ class Net:
     def tensor(self, x: Array) -> torch.Tensor:
         """Inputs as the module takes them: floats in its own precision, integers (token ids) as they are."""
         t = torch.from_numpy(np.ascontiguousarray(x))
-        return t.to(device=self.device, dtype=self.dtype) if t.is_floating_point() else t.to(self.device, torch.int64)
+        if not t.is_floating_point():
+            return t.to(self.device, torch.int64)
+        t = t.to(device=self.device, dtype=self.dtype)
+        return t.to(memory_format=torch.channels_last) if self.layout.channels_last else t
+
+    def take(self, inputs: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        """Some of the inputs, in the memory format they have."""
+        if self.layout.channels_last and inputs.dim() == 4:
+            return inputs.permute(0, 2, 3, 1).index_select(0, rows).permute(0, 3, 1, 2)
+        return inputs.index_select(0, rows)
 
     def labels(self, y: Array) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(y, np.int64)).to(self.device)
@@ -117,3 +235,35 @@ class Net:
             scores = torch.cat([-scores, scores], 1)
             return np.asarray(F.logsigmoid(scores).cpu().numpy())
         return np.asarray(F.log_softmax(scores, 1).cpu().numpy())
+
+
+class Factored(torch.autograd.Function):
+    """A linear layer that leaves the two factors of the gradient of its weights instead of their product."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: Any, factors: list[Span]) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.factors, ctx.biased = factors, bias is not None
+        return F.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[Any, None, Any, None]:
+        x, weight = ctx.saved_tensors
+        out = grad.reshape(-1, grad.shape[-1])
+        ctx.factors.append((out, x.reshape(-1, x.shape[-1])))
+        return grad @ weight if ctx.needs_input_grad[0] else None, None, out.sum(0) if ctx.biased else None, None
+
+
+def large_layers(module: nn.Module) -> list[nn.Linear]:
+    """Linear layers, torch's own, with many weights that nobody else has.
+
+    >>> [layer.out_features for layer in large_layers(nn.Sequential(nn.Linear(2048, 512), nn.Linear(512, 8)))]
+    [512]
+    """
+    owners = Counter(id(p) for _, p in module.named_parameters(remove_duplicate=False))
+    found = []
+    for layer in module.modules():
+        if type(layer) is nn.Linear and "forward" not in vars(layer) and isinstance(layer.weight, nn.Parameter):
+            alone = layer.weight.requires_grad and owners[id(layer.weight)] == 1
+            found += [layer] if alone and layer.weight.numel() >= LARGE else []
+    return found

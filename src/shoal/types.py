@@ -48,6 +48,13 @@ class Roster:
     def size(self, client: str) -> int:
         return int(self.sizes_N.sum()) if client == EVERYBODY else int(self.sizes_N[self._place[client]])
 
+    def sizes(self, cohort: Sequence[str]) -> list[int | None]:
+        """The training sizes of several clients; None for those that are not there."""
+        place, sizes_N = self._place, self.sizes_N
+        if EVERYBODY in cohort:
+            return [self.size(c) if c in self else None for c in cohort]
+        return [None if (i := place.get(c)) is None else int(sizes_N[i]) for c in cohort]
+
     def __contains__(self, client: str) -> bool:
         return client in self._place or client == EVERYBODY
 
@@ -182,6 +189,7 @@ class Record:
 
     trained: Answers | None = None
     relayed: int = 0  # models exchanged among servers
+    handed: int = 0  # models that clients handed to the next one directly: sent once, not up and down again
     stays: bool = False  # in a real federation nothing would have travelled: models were moved by the simulation alone
     measures: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
@@ -201,6 +209,9 @@ class Algorithm(Protocol):
     def serve(self, state: Any) -> Serving: ...
 
     def assign(self, state: Any, cohort: Cohort, engine: Engine, key: Key) -> Answers: ...
+
+    # Optional: `wrap(model, sample) -> model`, for methods that train another model than the one given (FedFusion), and
+    # `parallel(rounds, clients) -> Parallel`, for methods to which the cost models of `shoal.costs` apply.
 
 
 class Select(Protocol):

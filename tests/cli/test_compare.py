@@ -47,6 +47,21 @@ def test_target(shoal: Shoal, runs: Path) -> None:
     assert found["comparison"][0]["reached"] == 3
 
 
+def test_models_that_groups_exchange_have_a_column_of_their_own(shoal: Shoal, runs: Path) -> None:
+    assert "MB cloud" not in shoal("compare", "runs").stdout
+    end = shoal("run", "fedgroup", "eta_g=0.1", "rounds=2", "engine=serial", "groups=4", "out=runs/between").stdout
+    # 4 groups, 2 rounds, 650 numbers of 4 bytes; clients: 20 pre-train, keep 5 vectors and take part twice.
+    assert "between groups  0.0 MB" in end
+    assert "8 models" in end
+    assert f"{2 * 20 + 4 * 20 + 2 * 2 * 20} models down and up" in end
+    assert "MB cloud" in shoal("compare", "runs").stdout
+    found = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"]
+    relayed = {line["name"]: line["figures"]["megabytes_relayed"] for line in found}
+    mine = next(name for name in relayed if name.startswith("fedgroup"))
+    assert relayed.pop(mine)["mean"] == pytest.approx(4 * 2 * 650 * 4 / 1e6)
+    assert set(relayed.values()) == {None}
+
+
 def test_what_is_not_complete_is_marked(shoal: Shoal, runs: Path) -> None:
     assert "*" not in shoal("compare", "runs").stdout
     (runs / "one/summary.json").unlink()

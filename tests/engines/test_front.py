@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -269,3 +269,22 @@ def test_inputs_are_not_changed(engine: Front, layout: Layout, toy: Federation) 
     engine.map(Train(SGD()), toy.ids, w_KP, np.arange(12) % 2, Key(0))
     engine.chain(Train(SGD()), [toy.ids], w_KP, np.zeros(1, int), Key(0))
     assert np.array_equal(w_KP, before)
+
+
+def test_bulk_work_notices_other_models_and_other_data(engine: Front, layout: Layout, toy: Federation) -> None:
+    models_KP, none = models(layout, 2), np.zeros(12, int)
+    cases = (
+        (toy, np.arange(12) % 2),
+        (toy, none),
+        (toy.keep(toy.ids[2:]), none[2:]),
+        (replace(toy, test=toy.train), none),
+    )
+    for federation, which_N in cases:
+        fresh = Front(Serial(), layout)
+        fresh.use(federation)
+        want = fresh.ask(Evaluate("test"), federation.ids, models_KP, which_N, Key(0))
+        engine.use(federation)
+        for _ in range(2):  # laid out anew, then from what was kept
+            got = engine.ask(Evaluate("test"), federation.ids, models_KP, which_N, Key(0))
+            assert got.cohort == want.cohort
+            assert all((got[name] == want[name]).all() for name in want.fields)

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.advise import advise
 from shoal.cli.compare import compare
 from shoal.cli.doctor import doctor
 from shoal.cli.fetch import fetch
 from shoal.cli.listing import listing
 from shoal.cli.partition import partition
+from shoal.cli.probe import probe
 from shoal.cli.report import report
 from shoal.cli.resume import resume
 from shoal.cli.run import run
@@ -61,8 +63,10 @@ app.command("run")(run)
 app.command("resume")(resume)
 app.command("compare")(compare)
 app.command("report")(report)
+app.command("advise")(advise)
 app.command("list")(listing)
 app.command("partition")(partition)
+app.command("probe")(probe)
 app.command("fetch")(fetch)
 app.command("doctor")(doctor)
 

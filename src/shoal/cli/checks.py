@@ -47,6 +47,17 @@ def torch() -> Iterator[Finding]:
     )
 
 
+def kernels() -> Iterator[Finding]:
+    from shoal.kernels import native
+
+    if (found := native()) is None:
+        yield Finding(
+            "dense kernel", "missing", "not built; install a C compiler, then Shoal again, for fast perceptrons"
+        )
+    else:
+        yield Finding("dense kernel", "ok", f"built for {found[0]}")
+
+
 def cores() -> Iterator[Finding]:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Finding("cores", "ok", f"{usable}; engine=local starts as many workers")
@@ -147,6 +158,7 @@ def installed(package: str) -> bool:
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     python,
     torch,
+    kernels,
     cores,
     memory,
     shared_memory,

@@ -14,7 +14,7 @@ from shoal.experiment.compare import FIGURES, Line, Spread
 from shoal.experiment.significance import Difference
 
 PERCENT = ("best_accuracy", "accuracy_at_best_val", "median_accuracy", "last_three_accuracy", "last_f1", "last_worst")
-RARE = ("median_accuracy", "discrepancy_mean", "discrepancy_variance", "passes")  # shown with --all
+RARE = ("median_accuracy", "discrepancy_mean", "discrepancy_variance", "passes", "d_comm", "t_comm", "t_comp")  # --all
 HEADS = {
     "best_accuracy": "best %",
     "accuracy_at_best_val": "at val %",
@@ -29,6 +29,10 @@ HEADS = {
     "rounds_to_target": "rounds to",
     "megabytes_to_target": "MB to",
     "megabytes": "MB",
+    "megabytes_relayed": "MB cloud",
+    "d_comm": "D_comm MB",
+    "t_comm": "T_comm s",
+    "t_comp": "T_comp s",
     "passes": "passes",
     "seconds": "time s",
 }
@@ -72,8 +76,10 @@ def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     ]
     if summary["partial_rounds"]:
         rows.append(("partial rounds", f"{summary['partial_rounds']}", "some client had no model yet; not in the best"))
-    vectors = f"{summary['vectors']:,} models down and up, evaluation not counted"
+    vectors = f"{summary['vectors'] - summary.get('vectors_relayed', 0):,} models down and up, evaluation not counted"
     rows.append(("traffic", size(summary["bytes"]), vectors))
+    if summary.get("bytes_relayed"):
+        rows.append(("between groups", size(summary["bytes_relayed"]), f"{summary['vectors_relayed']:,} models"))
     if summary.get("peak_memory"):
         rows.append(("peak memory", size(summary["peak_memory"]), "of this process and its workers (PSS)"))
     return [*rows, ("time", duration(summary["seconds"]), "of all rounds")]

@@ -137,11 +137,22 @@ def check_names(algorithms: Iterable[str]) -> None:
     from shoal.algorithms import ALGORITHMS
     from shoal.experiment.config import Settings
 
-    for name in algorithms:
+    for name in names_of(algorithms):
         if name in Settings.model_fields or name == "out":
             raise BadInput(f"the key {name} needs a value: write {name}=VALUE")
         if name not in ALGORITHMS:
             raise unknown("algorithm", name, ALGORITHMS, "(A TOML file ends in .toml, a key is written key=value.)")
+
+
+def names_of(algorithms: Iterable[str]) -> list[str]:
+    """The algorithms without the keys that may stand behind them.
+
+    >>> names_of(["fedavg", "flexcfl:eta_g=0.1"])
+    ['fedavg', 'flexcfl']
+    """
+    from shoal.data.spec import parse
+
+    return [parse(word).name for word in algorithms]
 
 
 def without_others(pairs: Mapping[str, Any], algorithms: Sequence[str]) -> dict[str, Any]:
@@ -152,6 +163,6 @@ def without_others(pairs: Mapping[str, Any], algorithms: Sequence[str]) -> dict[
     for key, value in pairs.items():
         if isinstance(value, dict) and key not in ALGORITHMS:
             raise unknown("table", key, ALGORITHMS, "A table holds the own keys of the algorithm it is named after.")
-        if not isinstance(value, dict) or key in algorithms:
+        if not isinstance(value, dict) or key in names_of(algorithms):
             kept[key] = value
     return kept

@@ -41,6 +41,17 @@ class Ragged:
     def sizes(self) -> Array:
         return np.diff(self.offsets)
 
+    def take(self, rows_N: Array) -> tuple[Array, Array]:
+        """Several rows one after the other, and for each entry which of them it is from.
+
+        >>> Ragged.of([np.array([7, 8]), np.array([9]), np.array([5, 6])]).take(np.array([2, 0]))
+        (array([5, 6, 7, 8]), array([0, 0, 1, 1]))
+        """
+        lengths_N = self.sizes[rows_N]
+        owner = np.repeat(np.arange(len(rows_N)), lengths_N)
+        before_N = np.cumsum(lengths_N) - lengths_N
+        return self.index[np.arange(len(owner)) + (self.offsets[rows_N] - before_N)[owner]], owner
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -74,6 +85,26 @@ class View:
 
     def name(self, y: Array) -> Array:
         return y if self.labels is None else np.asarray(self.labels, np.int64)[y]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of one client, gathered when they are asked for."""
+
+    federation: Federation
+    client: str
+
+    def __call__(self, split: str) -> tuple[Array, Array]:
+        inputs = [self.federation.look(index, view) for index, view in self._places(split)]
+        return inputs[0] if len(inputs) == 1 else np.concatenate(inputs), self.labels(split)
+
+    def labels(self, split: str) -> Array:
+        """The labels alone."""
+        return np.concatenate([view.name(self.federation.y[index]) for index, view in self._places(split)])
+
+    def _places(self, split: str) -> list[tuple[Array, View]]:
+        who = self.federation.ids if self.client == EVERYBODY else (self.client,)
+        return [(self.federation.indices(name, split), self.federation.view_of(name)) for name in who]
 
 
 class Source(Protocol):
@@ -148,15 +179,35 @@ class Federation:
     def has(self, split: str) -> bool:
         return split in ("train", "test") or (split == "val" and self.val is not None)
 
-    def indices(self, client: str, split: str) -> Array:
-        """Where a client's samples of a split stand in `x` and `y`."""
+    def rows(self, split: str) -> Ragged:
+        """Where the clients' samples of a split stand in `x` and `y`."""
         rows: Ragged | None = getattr(self, split) if split in SPLITS else None
         if rows is None:
             raise BadInput(f"the federation has no split {split!r}; a validation split is made with val=0.1")
-        return rows[self._place[client]]
+        return rows
+
+    def indices(self, client: str, split: str) -> Array:
+        """Where one client's samples of a split stand."""
+        return self.rows(split)[self._place[client]]
+
+    def places(self, clients: Sequence[str]) -> Array:
+        """Where clients stand in `ids`."""
+        return np.fromiter(map(self._place.__getitem__, clients), np.int64, len(clients))
 
     def view_of(self, client: str) -> View:
-        return self.views[0 if self.view is None else int(self.view[self._place[client]])]
+        return self.views[int(self.view_numbers(self._place[client]))]
+
+    def view_numbers(self, place: Any) -> Any:
+        """The numbers of the views of clients at a place or several."""
+        return np.zeros_like(place) if self.view is None else self.view[place]
+
+    def labels(self, index_B: Array, place_B: Array) -> Array:
+        """What the client at a place calls each sample."""
+        if all(view.labels is None for view in self.views):
+            return self.y[index_B]
+        names_VC = np.stack([view.name(np.arange(self.classes)) for view in self.views])
+        named: Array = names_VC[self.view_numbers(place_B), self.y[index_B]]
+        return named
 
     def look(self, index: Array, view: View) -> Array:
         """Samples as inputs of a model, seen through a view."""
@@ -168,15 +219,7 @@ class Federation:
 
     def client(self, client: str) -> ClientData:
         """One client's data; `*` is everybody's."""
-
-        def data(split: str) -> tuple[Array, Array]:
-            if client == EVERYBODY:
-                parts = [self.client(name)(split) for name in self.ids]
-                return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
-            index, view = self.indices(client, split), self.view_of(client)
-            return self.look(index, view), view.name(self.y[index])
-
-        return data
+        return Samples(self, client)
 
     def keep(self, ids: Sequence[str]) -> Federation:
         """The federation of these clients alone; the arrays are shared.

@@ -6,6 +6,7 @@ Work is cut by model and sample only, in slices of fixed size, so that the bits 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,65 +15,76 @@ from shoal.data.federation import Federation, View
 from shoal.engines.unit import Backend, Outcome, Slice, Unit, cut
 from shoal.errors import ShoalError
 from shoal.tasks.evaluate import SLICE, poll
-from shoal.types import Array
+from shoal.types import Array, Cohort
 
 
-def in_bulk(
-    task: Any,
-    federation: Federation,
-    backend: Backend,
-    models_KP: Array,
-    known: Sequence[tuple[str, int]],
-    classes: int,
-) -> dict[str, Array]:
-    """The answers of `known` (client, model) pairs, stacked in that order."""
-    jobs: dict[tuple[int, int], list[int]] = {}  # (model, turns) -> positions in `known`
-    for i, (client, k) in enumerate(known):
-        jobs.setdefault((k, federation.view_of(client).turns % 4), []).append(i)
-    index = [federation.indices(client, task.split) for client, _ in known]
+@dataclass(frozen=True)
+class Job:
+    """Clients with the same model and the same view of the samples; what each of them wants to know."""
+
+    which: int  # the model; -1: all of them vote
+    turns: int
+    members: Array  # positions of the clients in the pool
+    samples: Array  # distinct samples, sorted
+    place: Array  # where the samples of the first client, the second, ... stand among them
+    labels: Array  # what these clients call them
+    owner: Array  # whose they are, counted within the job
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A cohort laid out for work in bulk: worked out once, good while clients, their models and data are the same."""
+
+    cohort: Cohort
+    which_N: Array  # the model of each
+    jobs: tuple[Job, ...]
+
+
+def lay_out(federation: Federation, split: str, known: Sequence[tuple[str, int]]) -> Pool:
+    """Which samples must go through which model, and who asked for them."""
+    cohort = tuple(client for client, _ in known)
+    places_N, which_N = federation.places(cohort), np.array([k for _, k in known], np.int64)
+    turns_N = np.array([view.turns % 4 for view in federation.views])[federation.view_numbers(places_N)]
+    index_S, owner_S = federation.rows(split).take(places_N)
+    labels_S = federation.labels(index_S, places_N[owner_S])
+    jobs = []
+    for k, turns in sorted(set(zip(which_N.tolist(), turns_N.tolist(), strict=True))):
+        members_M = np.flatnonzero((which_N == k) & (turns_N == turns))
+        number_N = np.full(len(known), -1)
+        number_N[members_M] = np.arange(len(members_M))
+        mine = np.flatnonzero(number_N[owner_S] >= 0)
+        samples, place = np.unique(index_S[mine], return_inverse=True)
+        jobs.append(Job(k, turns, members_M, samples, place, labels_S[mine], number_N[owner_S[mine]]))
+    return Pool(cohort, which_N, tuple(jobs))
+
+
+def in_bulk(task: Any, pool: Pool, backend: Backend, models_KP: Array, classes: int) -> dict[str, Array]:
+    """The answers of the clients of a pool, stacked in its order."""
     units: list[Unit] = []
-    spans: list[tuple[list[int], Array, int, int]] = []
-    for (k, turns), members in sorted(jobs.items()):
-        samples = np.unique(np.concatenate([index[i] for i in members]))
-        first = len(units)
-        several = range(len(models_KP)) if k < 0 else [k]  # all models vote
-        units += [Slice(task, piece, View(turns=turns), j) for j in several for piece in cut(samples, SLICE)]
-        spans.append((members, samples, first, len(units)))
+    ends = [0]
+    for job in pool.jobs:
+        several = range(len(models_KP)) if job.which < 0 else [job.which]
+        view = View(turns=job.turns)
+        units += [Slice(task, piece, view, j) for j in several for piece in cut(job.samples, SLICE)]
+        ends.append(len(units))
     outcomes = dict(backend.run(units, models_KP))
     again = [u for u, outcome in outcomes.items() if outcome.answer is None]  # a worker may have died: once more
     outcomes |= {again[i]: outcome for i, outcome in backend.run([units[u] for u in again], models_KP)}
     dims = {"C": classes}
     out: dict[str, Array] = {
         name: np.zeros(
-            (len(known), *(dims[letter] for letter in f.shape)), np.float64 if f.kind == "float" else np.int64
+            (len(pool.cohort), *(dims[letter] for letter in f.shape)), np.float64 if f.kind == "float" else np.int64
         )
         for name, f in task.fields.items()
     }
-    for members, samples, first, last in spans:
+    for job, first, last in zip(pool.jobs, ends, ends[1:], strict=False):
         rows = np.concatenate([rows_of(outcomes[u]) for u in range(first, last)] or [np.zeros((0, classes))])
-        voters = max(len(rows) // max(len(samples), 1), 1)
-        stacked = tally(task, federation, known, index, members, samples, poll(np.split(rows, voters)))
-        for name, values in stacked.items():
-            out[name][members] = values
+        voters = max(len(rows) // max(len(job.samples), 1), 1)
+        rows_SC = poll(np.split(rows, voters))
+        answers: dict[str, Array] = task.tally(rows_SC[job.place], job.labels, job.owner, len(job.members))
+        for name, values in answers.items():
+            out[name][job.members] = values
     return out
-
-
-def tally(
-    task: Any,
-    federation: Federation,
-    known: Sequence[tuple[str, int]],
-    index: Sequence[Array],
-    members: Sequence[int],
-    samples: Array,
-    rows_SC: Array,
-) -> dict[str, Array]:
-    """Apply each member's labels to the outputs of the samples, and sum by member."""
-    mine = [index[i] for i in members]
-    labels = [federation.view_of(known[i][0]).name(federation.y[index[i]]) for i in members]
-    owner = np.repeat(np.arange(len(members)), [len(m) for m in mine])
-    place = np.searchsorted(samples, np.concatenate(mine))
-    answers: dict[str, Array] = task.tally(rows_SC[place], np.concatenate(labels), owner, len(members))
-    return answers
 
 
 def rows_of(outcome: Outcome) -> Array:

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from shoal.data.federation import Federation, Source
-from shoal.engines.bulk import in_bulk
+from shoal.engines.bulk import Pool, in_bulk, lay_out
 from shoal.engines.memory import Library
 from shoal.engines.unit import Backend, Chain, OneClient, Outcome, Several, Unit
 from shoal.engines.validate import check
 from shoal.errors import BadInput, TooFewAnswers
 from shoal.layout import Layout
+from shoal.net import PLAIN, Arithmetic
 from shoal.seeds import Key
 from shoal.types import Answers, Array, Cohort, Failure, Memory, Roster, Task
 
 TOGETHER = 25  # clients whose quick work is handed out as one unit
+POOLS = 4  # cohorts laid out for work in bulk that are kept for the next round
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Front:
         *,
         min_answers: int = 1,
         timeout: float | None = None,
-        device: str = "cpu",
+        how: Arithmetic = PLAIN,
     ) -> None:
         if min_answers < 0 or (timeout is not None and timeout <= 0):
             raise BadInput("min_answers must be at least 0 and timeout, if given, above 0")
@@ -68,7 +70,8 @@ class Front:
         self._pending: dict[str, Memory] = {}
         self._ledger = Ledger()
         self._federation: Source | None = None
-        backend.open(layout, device)
+        self._pools: dict[tuple[str, Cohort, bytes], tuple[Pool, tuple[Failure, ...]]] = {}
+        backend.open(layout, how)
 
     @property
     def clients(self) -> Roster:
@@ -79,6 +82,7 @@ class Front:
         """From now on clients hold this federation's data."""
         if federation is not self._federation:
             self._federation = federation
+            self._pools = {}
             self._backend.use(federation)
 
     def map(
@@ -103,14 +107,16 @@ class Front:
         assert self._federation is not None
         sent = np.full(len(cohort), -1) if which_N is None else np.asarray(which_N)
         models_KP = None if models_KP is None else np.ascontiguousarray(models_KP)
-        known, failed = self._present(cohort, sent)
         if hasattr(task, "tally") and isinstance(self._federation, Federation) and models_KP is not None:
-            stacked = in_bulk(task, self._federation, self._backend, models_KP, known, self.layout.classes)
-            self._count(task, len(known), len(known), models_KP)
-            return Answers(tuple(c for c, _ in known), np.array([k for _, k in known], int), stacked, failed, models_KP)
+            pool, failed = self._pool(self._federation, task, cohort, sent)
+            stacked = in_bulk(task, pool, self._backend, models_KP, self.layout.classes)
+            self._count(task, len(pool.cohort), len(pool.cohort), models_KP)
+            return Answers(pool.cohort, pool.which_N, stacked, failed, models_KP)
+        known, failed = self._present(cohort, sent)
+        sizes = self.clients.sizes([client for client, _ in known])
         units = [
-            OneClient(task, client, k, self._memory(client), key.of(client), self.clients.size(client), self._timeout)
-            for client, k in known
+            OneClient(task, client, k, self._memory(client), key.of(client), size or 0, self._timeout)
+            for (client, k), size in zip(known, sizes, strict=True)
         ]
         good, bad = [], list(failed)
         quick = not task.work(1000, 1)[1]  # nothing is trained
@@ -183,10 +189,20 @@ class Front:
         self, cohort: Cohort, sent: Array, ordered: bool = True
     ) -> tuple[list[tuple[str, int]], tuple[Failure, ...]]:
         """The clients that are there, with their model; in canonical order. Who has no samples is left out quietly."""
-        pairs = list(zip(cohort, (int(k) for k in sent), strict=True))
-        known = [(c, k) for c, k in pairs if c in self.clients and self.clients.size(c) > 0]
-        gone = tuple(Failure(c, "not in the federation this round") for c, _ in pairs if c not in self.clients)
+        triples = list(zip(cohort, sent.tolist(), self.clients.sizes(cohort), strict=True))
+        known = [(c, k) for c, k, size in triples if size is not None and size > 0]
+        gone = tuple(Failure(c, "not in the federation this round") for c, _, size in triples if size is None)
         return (sorted(known) if ordered else known), gone
+
+    def _pool(self, federation: Federation, task: Any, cohort: Cohort, sent: Array) -> tuple[Pool, tuple[Failure, ...]]:
+        """The clients that are there, laid out for work in bulk; from the last round if nothing has changed."""
+        mark = (task.split, cohort, sent.tobytes())
+        if mark not in self._pools:
+            if len(self._pools) >= POOLS:
+                self._pools.pop(next(iter(self._pools)))
+            known, failed = self._present(cohort, sent)
+            self._pools[mark] = lay_out(federation, task.split, known), failed
+        return self._pools[mark]
 
     def _keep(self, out: Outcome, models_KP: Array | None) -> None:
         for client, memory in out.memories.items():

@@ -14,11 +14,12 @@ from multiprocessing.reduction import send_handle
 import cloudpickle
 
 from shoal.data.federation import Source
-from shoal.engines.shared import Block, Publisher
+from shoal.engines.shared import Block, Publisher, dump_unit
 from shoal.engines.unit import Clock, Outcome, Unit, failed
 from shoal.engines.worker import READY, unpack
 from shoal.errors import BadInput
 from shoal.layout import Layout
+from shoal.net import Arithmetic
 from shoal.types import Array
 
 BOOT = (
@@ -90,10 +91,12 @@ class Workers:
             raise BadInput(f"workers must be at least 1, not {workers}")
         self._clock = clock
         self._publisher = Publisher()
-        self._open: tuple[bytes, str] | None = None
+        self._open: tuple[bytes, Arithmetic] | None = None
         self._federation: bytes | None = None
         self._library: bytes | None = None
         self._arena_size = 0
+        self._tasks: list[object] = []  # of the present call
+        self._tasks_sent = cloudpickle.dumps([])
         self._models: tuple[int | None, tuple[int, ...], str] = (None, (), "")
         self._models_block: tuple[int, int] | None = None  # number and size
         self._members = [Member() for _ in range(workers or count)]
@@ -102,8 +105,8 @@ class Workers:
     def workers(self) -> int:
         return len(self._members)
 
-    def open(self, layout: Layout, device: str) -> None:
-        self._open = (self._publisher.dump("layout", layout), device)
+    def open(self, layout: Layout, how: Arithmetic) -> None:
+        self._open = (self._publisher.dump("layout", layout), how)
         self._federation = self._library = None
         self._arena_size = max(1 << 20, 2 * layout.bytes)
         self._revive()
@@ -125,6 +128,7 @@ class Workers:
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
         self._revive()
         self._share_models(models_KP)
+        self._share_tasks(units)
         waiting = sorted(range(len(units)), key=lambda i: (units[i].cost, -i))  # the longest is popped first
         try:
             while waiting or any(m.job for m in self._members):
@@ -145,7 +149,7 @@ class Workers:
         self._publisher.close()
 
     def _hand(self, m: Member, number: int, unit: Unit) -> None:
-        m.tell("unit", number, cloudpickle.dumps(unit, protocol=5))
+        m.tell("unit", number, dump_unit(unit, self._tasks))
         m.job = (number, self._clock())
 
     def _collect(self, units: Sequence[Unit]) -> Iterator[tuple[int, Outcome]]:
@@ -198,6 +202,7 @@ class Workers:
         if self._library is not None:
             m.tell("know", self._library)
         m.tell("models", *self._models)
+        m.tell("tasks", self._tasks_sent)
 
     def _tell_open(self, m: Member) -> None:
         assert self._open is not None
@@ -234,6 +239,15 @@ class Workers:
         for m in self._members:
             self._sync(m)
             m.tell("models", *self._models)
+
+    def _share_tasks(self, units: Sequence[Unit]) -> None:
+        """Tell what is to be done, once for all units."""
+        before = self._tasks
+        self._tasks = list({id(task): task for unit in units for task in unit.tasks}.values())
+        if list(map(id, before)) != list(map(id, self._tasks)):
+            self._tasks_sent = cloudpickle.dumps(self._tasks, protocol=5)
+            for m in self._members:
+                m.tell("tasks", self._tasks_sent)
 
 
 def ending(process: subprocess.Popen[bytes]) -> int | None:

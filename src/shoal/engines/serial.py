@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 
 from shoal.data.federation import Source
 from shoal.engines.unit import Clock, Outcome, Site, Unit, safely
 from shoal.layout import Layout
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
 
@@ -36,14 +37,16 @@ class Serial:
         self._site: Site | None = None
         self._net: Net | None = None
 
-    def open(self, layout: Layout, device: str) -> None:
-        self._net = Net(layout, device)
+    def open(self, layout: Layout, how: Arithmetic) -> None:
+        self._net = Net(layout, how)
         self._site = None
 
     def use(self, federation: Source) -> None:
         assert self._net is not None
-        library = self._site.library_VP if self._site is not None else None
-        self._site = Site(self._net, federation, self._clock, library)
+        if self._site is None:
+            self._site = Site(self._net, federation, self._clock)
+        else:
+            self._site = replace(self._site, federation=federation)
 
     def know(self, library_VP: Array) -> None:
         assert self._site is not None

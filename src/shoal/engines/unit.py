@@ -12,11 +12,12 @@ from shoal.data.federation import Federation, Source, View
 from shoal.engines.memory import recall, refer
 from shoal.engines.validate import Dims, check, not_an_answer
 from shoal.layout import Layout
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.types import Array, Failure, Memory, Task
 
 Clock = Callable[[], float]
+SHELF = 64 << 20  # bytes of inputs that a process keeps ready for the next test
 
 
 @dataclass
@@ -27,6 +28,18 @@ class Site:
     federation: Source
     clock: Clock = time.monotonic
     library_VP: Array | None = None  # vectors that clients keep
+    shelf: dict[tuple[Any, ...], Array] = field(default_factory=dict)  # inputs of tests, made ready once
+
+    def inputs(self, index: Array, view: View) -> Array:
+        """Samples as inputs of a model; the same ones are made once, while there is room to keep them."""
+        assert isinstance(self.federation, Federation)
+        mark = (self.federation.x.ctypes.data, view.turns, index.tobytes())
+        found = self.shelf.get(mark)
+        if found is None:
+            found = self.federation.look(index, view)
+            if sum(x.nbytes for x in self.shelf.values()) + found.nbytes <= SHELF:
+                self.shelf[mark] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class Outcome:
 
 
 class Unit(Protocol):
-    """A piece of work, who is at it, what it costs next to others, and how long it may take in all."""
+    """A piece of work: who is at it, what it costs next to others, how long it may take in all, which tasks it does."""
 
     @property
     def cost(self) -> int: ...
@@ -50,13 +63,16 @@ class Unit(Protocol):
     @property
     def limit(self) -> float | None: ...
 
+    @property
+    def tasks(self) -> tuple[Any, ...]: ...
+
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome: ...
 
 
 class Backend(Protocol):
     """Runs units. Nothing else tells one engine from another."""
 
-    def open(self, layout: Layout, device: str) -> None: ...
+    def open(self, layout: Layout, how: Arithmetic) -> None: ...
 
     def use(self, federation: Source) -> None: ...
 
@@ -87,6 +103,10 @@ class OneClient:
     def limit(self) -> float | None:
         return self.timeout
 
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
+
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         models = None if models_KP is None else models_KP if self.which < 0 else models_KP[self.which]
         return attempt(self.task, site, self.client, models, self.memory, self.key, self.timeout, models_KP)
@@ -110,6 +130,10 @@ class Several:
     def limit(self) -> float | None:
         limits = [unit.timeout for unit in self.units if unit.timeout is not None]
         return sum(limits) if limits else None
+
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return tuple(unit.task for unit in self.units)
 
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         return Outcome({"each": tuple(unit(site, models_KP) for unit in self.units)})
@@ -137,10 +161,14 @@ class Chain:
     def limit(self) -> float | None:
         return None if self.timeout is None else self.timeout * len(self.clients)
 
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
+
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         assert models_KP is not None
         start_P = models_KP[self.which]
-        now_P, count, loss = start_P, 0, 0.0
+        now_P, came, count, loss = start_P, 0, 0, 0.0
         keep: dict[str, Memory] = {}
         failed: list[Failure] = []
         for client in self.clients:
@@ -153,12 +181,14 @@ class Chain:
             if reason:
                 failed.append(Failure(client, reason))
                 continue
-            now_P = now_P + out.answer["update"]
+            update_P, came = out.answer["update"], came + 1
+            now_P = now_P + update_P
             count, loss = count + int(out.answer["count"]), loss + int(out.answer["count"]) * float(out.answer["loss"])
             keep.update(out.memories)
         if not count:
             return Outcome(None, {}, tuple(failed))
-        return Outcome({"update": now_P - start_P, "count": count, "loss": loss / count}, keep, tuple(failed))
+        update_P = update_P if came == 1 else now_P - start_P  # of a single client: its own, unrounded
+        return Outcome({"update": update_P, "count": count, "loss": loss / count}, keep, tuple(failed))
 
 
 @dataclass(frozen=True)
@@ -179,10 +209,14 @@ class Slice:
     def who(self) -> tuple[str, ...]:
         return (f"{len(self.index)} samples",)
 
+    @property
+    def tasks(self) -> tuple[Any, ...]:
+        return (self.task,)
+
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
-        assert models_KP is not None and isinstance(site.federation, Federation)
+        assert models_KP is not None
         site.net.load(models_KP[self.which])
-        return Outcome({"rows": self.task.forward(site.net, site.federation.look(self.index, self.view))})
+        return Outcome({"rows": self.task.forward(site.net, site.inputs(self.index, self.view))})
 
 
 def attempt(

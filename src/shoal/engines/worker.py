@@ -6,6 +6,7 @@ import os
 import pickle
 import threading
 import time
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from typing import Any
@@ -13,9 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from shoal.engines.shared import Block, load
+from shoal.engines.shared import Block, load, load_unit
 from shoal.engines.unit import Outcome, Site, explain, failed, safely
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
 READY = "ready"  # the first word of a worker
@@ -31,6 +32,7 @@ class Worker:
         self.site: Site | None = None
         self.models_KP: Array | None = None
         self.arena: Block | None = None
+        self.tasks: list[Any] = []
 
     def serve(self) -> None:
         """Answer until the parent goes away."""
@@ -45,13 +47,13 @@ class Worker:
     def do_drop(self, number: int) -> None:
         self.blocks.pop(number).close()
 
-    def do_open(self, data: bytes, device: str) -> None:
-        self.net, self.site = Net(load(data, self.blocks), device), None
+    def do_open(self, data: bytes, how: Arithmetic) -> None:
+        self.net, self.site = Net(load(data, self.blocks), how), None
 
     def do_use(self, data: bytes) -> None:
         assert self.net is not None
-        library = self.site.library_VP if self.site is not None else None
-        self.site = Site(self.net, load(data, self.blocks), library_VP=library)
+        federation = load(data, self.blocks)
+        self.site = Site(self.net, federation) if self.site is None else replace(self.site, federation=federation)
 
     def do_know(self, data: bytes) -> None:
         assert self.site is not None
@@ -63,9 +65,12 @@ class Worker:
     def do_arena(self, number: int) -> None:
         self.arena = self.blocks[number]
 
+    def do_tasks(self, data: bytes) -> None:
+        self.tasks = pickle.loads(data)
+
     def do_unit(self, number: int, data: bytes) -> None:
         assert self.site is not None
-        unit = load(data, self.blocks)
+        unit = load_unit(data, self.tasks)
         outcome = safely(unit, self.site, self.models_KP)
         try:
             packed = self.pack(outcome)

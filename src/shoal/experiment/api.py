@@ -12,6 +12,7 @@ from shoal.engines import Backend, Front
 from shoal.errors import BadInput, RunFolderError
 from shoal.experiment import checkpoint
 from shoal.experiment.callbacks import Files, Observer, PeakMemory, make_trackers
+from shoal.experiment.estimate import estimate
 from shoal.experiment.folder import Folder
 from shoal.experiment.history import History, summarise
 from shoal.experiment.loop import Moment, play
@@ -85,6 +86,7 @@ def resume(
     config = folder.config()
     fingerprint = config.pop("fingerprint", None)
     object_, digest = config.pop("object", None), config.pop("model_digest", None)
+    config = {"kernel": "torch", "compile": "off", **config}  # what runs had before there was a choice
     name = config.pop("algorithm")
     if algorithm is not None and object_ is not None and repr(algorithm) != object_:
         raise RunFolderError(f"{folder.path} was begun with another algorithm: {object_}")
@@ -135,9 +137,7 @@ def execute(
 ) -> Run:
     """Play a plan, let observers look, write what is to be written."""
     plan, settings = prepared.plan, prepared.settings
-    engine = Front(
-        backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, device=settings.device
-    )
+    engine = Front(backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, how=plan.how)
     memory = PeakMemory()
     files = [Files(folder, settings.checkpoint_every)] if folder is not None else []
     trackers = make_trackers(settings.track, folder) if folder is not None else []
@@ -156,7 +156,7 @@ def execute(
             o.stop()
     assert last is not None
     records = History(history)
-    summary = {**summarise(records), "peak_memory": memory.peak}
+    summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None)
     if folder is not None:
         folder.finish(summary, result.serving, plan.layout, result.clients)

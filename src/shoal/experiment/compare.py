@@ -19,6 +19,7 @@ NOT_TELLING = (
     "seed",
     "engine",
     "workers",
+    "compile",
     "fingerprint",
     "model_digest",
     "checkpoint_every",
@@ -67,8 +68,12 @@ FIGURES = {
     "discrepancy_mean": "mean distance of clients' solutions from the model they were put into",
     "discrepancy_variance": "its variance over rounds",
     "rounds_to_target": "first round that reaches the target",
-    "megabytes_to_target": "MB sent until then",
-    "megabytes": "MB sent, down and up, without evaluation",
+    "megabytes_to_target": "MB between clients and groups until then",
+    "megabytes": "MB between clients and groups, down and up, without evaluation",
+    "megabytes_relayed": "MB between groups and the cloud: models that groups exchange",
+    "d_comm": "MB by FedGSP's cost model: one model down and up for every client that trains",
+    "t_comm": "seconds of sending by that model, at 567 Mbit/s, one client after the other",
+    "t_comp": "seconds of computing by that model, at 567 GFLOP/s, groups side by side",
     "passes": "samples sent through models on clients, in thousands",
     "seconds": "time of all rounds",
 }
@@ -167,6 +172,7 @@ def figures_of(history: History, summary: Mapping[str, Any] | None, target: floa
         "rounds_to_target": hit and hit["round"],
         "megabytes_to_target": hit and history.bytes(hit["round"]) / 1e6,
         "megabytes": history.bytes() / 1e6,
+        "megabytes_relayed": relayed / 1e6 if (relayed := history.relayed().bytes) else None,
         "passes": sum(c["forward"] + c["backward"] for r in history for c in r["traffic"].values()) / 1e3,
     }
 

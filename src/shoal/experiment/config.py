@@ -45,6 +45,12 @@ class Settings(BaseModel):
     val: float = Field(0.0, ge=0, lt=1, description="share of the training samples set aside for validation")
     engine: Literal["serial", "local"] = Field("local", description="where clients work: this process or workers")
     workers: int | None = Field(None, ge=1, description="worker processes of the local engine; default: one per core")
+    kernel: Literal["auto", "torch", "dense"] = Field(
+        "auto", description="what trains: torch, or dense (C, for perceptrons); auto: dense where it can"
+    )
+    compile: Literal["auto", "on", "off"] = Field(
+        "auto", description="train through torch.compile? auto: convolutions with batch norm, no max pooling, long runs"
+    )
     device: str = Field("cpu", description="cpu or cuda (no test covers cuda yet)")
     precision: Literal["float32", "float64"] = Field("float32", description="numbers of a model")
     drift: str | None = Field(None, description="what happens to the data: swap-all:0.05, incremental, join:0.2@50")

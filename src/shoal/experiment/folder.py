@@ -98,12 +98,17 @@ class Folder:
 
     def append(self, row: Row, events: Sequence[Mapping[str, Any]]) -> None:
         """Write a round down: events first, then the record."""
-        with open(self.path / "events.jsonl", "a") as file:
-            file.writelines(json.dumps(e) + "\n" for e in events)
+        if events:
+            with open(self.path / "events.jsonl", "a") as file:
+                file.writelines(json.dumps(e) + "\n" for e in events)
         with open(self.path / "records.jsonl", "a") as file:
             file.write(json.dumps(self._shorten(row)) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+
+    def settle(self) -> None:
+        """Make sure that what was written is on disk: no checkpoint may be newer than the records."""
+        for name in ("events.jsonl", "records.jsonl"):
+            with open(self.path / name, "rb") as file:
+                os.fsync(file.fileno())
 
     def _shorten(self, row: Row) -> Row:
         short = dict(row)
@@ -224,11 +229,14 @@ def environment(version: str) -> dict[str, Any]:
     import numpy
     import torch
 
+    from shoal.kernels import native
+
     return {
         "shoal": version,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": numpy.__version__,
+        "kernels": built[0] if (built := native()) else "none",
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "command": sys.argv,

@@ -14,9 +14,10 @@ from shoal.errors import ShoalError, TooFewAnswers
 from shoal.experiment.likeness import due, likeness_part
 from shoal.experiment.row import Row, evaluation_part, group_part, ledger_part, sample_of, training_part
 from shoal.layout import Layout
+from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.table import Serving
-from shoal.types import Algorithm, Array, Memory, Record
+from shoal.types import Algorithm, Array, Cohort, Memory, Record
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Plan:
     eval_every: int = 1
     eval_clients: int | None = None
     drift: Drift = Drift()
+    how: Arithmetic = Arithmetic()
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -86,8 +88,7 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
         before, serving = serving, algorithm.serve(state)
         if t % plan.eval_every == 0 or t == plan.rounds:
             trained = time.perf_counter()
-            who = sample_of(stage.now, plan.eval_clients, plan.seed)
-            extra |= evaluation_part(serving, engine, who, key.at(t), plan.splits)
+            extra |= evaluation_part(serving, engine, stage.tested(), key.at(t), plan.splits)
             extra["time"] = {"evaluation": time.perf_counter() - trained}
         yield moment(stage, engine, t, state, (before, serving), record, extra, clock, happened)
 
@@ -99,6 +100,7 @@ class Stage:
         self.plan, self.now = plan, plan.federation
         self._key = key
         self._scene: Scene | None = None
+        self._tested: tuple[Source, Cohort] | None = None  # a federation and who of it is tested
         if plan.drift.scenarios:
             self._scene = plan.drift.begin(plan.federation)
             if begin is not None:
@@ -109,6 +111,12 @@ class Stage:
     def world(self) -> Mapping[str, Array]:
         """What a checkpoint needs to know of the data: nothing, unless they drift."""
         return indices_of(self._scene.world) if self._scene is not None else {}
+
+    def tested(self) -> Cohort:
+        """The clients that are tested, drawn anew when the federation is another one."""
+        if self._tested is None or self._tested[0] is not self.now:
+            self._tested = self.now, sample_of(self.now, self.plan.eval_clients, self.plan.seed)
+        return self._tested[1]
 
     def move(self, t: int, engine: Front, serving: Serving | None) -> tuple[Mapping[str, Any], ...]:
         """The data of round t, put before the engine; what happened to them."""
@@ -137,7 +145,7 @@ def moment(
     """Put the record of a round together, from who was served how before it and after it."""
     plan, ledger, (before, serving) = stage.plan, engine.take(), servings
     row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, stage.now, plan.seed)}
-    row |= ledger_part(ledger, record) | extra
+    row |= ledger_part(ledger, record, plan.layout) | extra
     if due(t, before, serving, stage.now.ids):
         row |= likeness_part(record, serving, stage.now, plan.layout, plan.seed)
     drifted = {c for e in happened for c in e.get("clients", ()) if e["kind"].startswith("swapped")}

@@ -26,16 +26,15 @@ def macro_f1(true_C: Array, predicted_C: Array, both_C: Array) -> float:
     >>> macro_f1(np.array([2, 2, 0]), np.array([3, 1, 0]), np.array([2, 1, 0])).__round__(4)
     0.7333
     """
-    seen = (true_C + predicted_C) > 0
-    if not seen.any():
-        return math.nan
-    return float(np.mean(2 * both_C[seen] / (true_C[seen] + predicted_C[seen])))
+    return float(client_f1({"true": true_C[None], "predicted": predicted_C[None], "both": both_C[None]})[0])
 
 
 def client_f1(counts: Mapping[str, Array]) -> Array:
     """Macro F1 of every client, nan where it has no test sample."""
-    rows = zip(counts["true"], counts["predicted"], counts["both"], strict=True)
-    return np.array([macro_f1(t, p, b) for t, p, b in rows])
+    beside_NC = counts["true"] + counts["predicted"]
+    f1_NC = 2 * counts["both"] / np.maximum(beside_NC, 1)
+    seen_N = (beside_NC > 0).sum(1)
+    return np.where(seen_N > 0, f1_NC.sum(1) / np.maximum(seen_N, 1), math.nan)
 
 
 def worst_tenth(accuracy_N: Array) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -15,6 +15,7 @@ from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
 from shoal.errors import BadInput, RunFolderError, unknown
+from shoal.experiment.arithmetic import compiles, local_steps
 from shoal.experiment.callbacks import check_trackers
 from shoal.experiment.config import (
     SOLVER_KEYS,
@@ -26,10 +27,12 @@ from shoal.experiment.config import (
     with_selection,
 )
 from shoal.experiment.loop import Plan
-from shoal.layout import Layout, ModelFactory
+from shoal.kernels import Perceptron, native
+from shoal.layout import Layout, ModelFactory, factory_of, seeded
 from shoal.models import factory
+from shoal.net import Arithmetic
 from shoal.seeds import Key
-from shoal.types import Algorithm
+from shoal.types import Algorithm, Array
 
 OWN = "<own>"  # stands in config.toml for something that was given as an object
 
@@ -78,16 +81,23 @@ def prepare(
         raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
     check_device(settings.device)
     check_trackers(settings.track)
-    layout = make_layout(settings, model, source)
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
+    layout = make_layout(settings, model, source, chosen)
+    steps = local_steps(getattr(chosen, "solver", None), source.roster.sizes_N, asked, settings.rounds)
+    how = Arithmetic(
+        settings.device,
+        choose_kernel(settings.kernel, settings.device, layout),
+        compiles(settings.compile, layout, source, steps),
+    )
+    settings = settings.model_copy(update={"kernel": how.kernel, "compile": "on" if how.compiled else "off"})
     marks = {"fingerprint": mark, "model_digest": layout.digest()}
     config = config_of(name, chosen, algorithm, federation, model, settings, source, marks)
     drift = parse_drift(settings.drift or "none")
     if drift.scenarios:
         drift.begin(source)
     plan = Plan(
-        chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients, drift
+        chosen, source, layout, settings.rounds, settings.seed, settings.eval_every, settings.eval_clients, drift, how
     )
     return Prepared(plan, settings, config, name)
 
@@ -140,14 +150,41 @@ def check_device(name: str) -> None:
         raise BadInput(f"device={name} is not possible: use cpu or cuda")
 
 
-def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source) -> Layout:
+def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "dense"]:
+    """What trains clients; a function of the model and of what is installed, never of timing."""
+    if wanted == "torch":
+        return "torch"
+    if native() is None:
+        why = "it was not built when Shoal was installed, which needs a C compiler"
+    elif torch.device(device).type != "cpu":
+        why = "it runs on the CPU only"
+    elif Perceptron.of(seeded(layout.factory, 0)) is None:
+        why = "the model is not made of linear layers with ReLU between them alone"
+    else:
+        return "dense"
+    if wanted == "dense":
+        raise BadInput(f"kernel=dense is not possible: {why}; use kernel=torch")
+    return "torch"
+
+
+def make_layout(
+    settings: Settings, model: str | ModelFactory | None, source: Source, algorithm: Algorithm | None = None
+) -> Layout:
+    """The layout of the model that the algorithm trains; without one, of the model as it is."""
     if model is None or isinstance(model, str):
         spec = parse(settings.model)
         model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
-    layout = Layout.of(model, source.sample(), settings.precision)
+    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), settings.precision)
     if layout.classes < source.classes:
         raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
     return layout
+
+
+def wrapped(algorithm: Algorithm | None, model: ModelFactory, sample: Array) -> ModelFactory:
+    """The model as the algorithm wants it; most take it as it is."""
+    wrap = getattr(algorithm, "wrap", None)
+    made: ModelFactory = model if wrap is None else wrap(factory_of(model), sample)
+    return made
 
 
 def config_of(

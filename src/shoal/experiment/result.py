@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from shoal.algorithms import ALGORITHMS
 from shoal.data.federation import Federation, Inputs, Ragged
 from shoal.engines import Front, Serial
 from shoal.errors import BadInput, ShoalError
+from shoal.experiment.advice import Advice, advise
+from shoal.experiment.config import own_keys
 from shoal.experiment.history import History
 from shoal.experiment.loop import Plan
 from shoal.net import Net
@@ -41,6 +44,8 @@ class Run:
     (20, 1, 2)
     >>> run.predict(run.clients[0], np.zeros((3, 1, 8, 8))).shape
     (3,)
+    >>> run.advise()
+    []
     """
 
     plan: Plan
@@ -85,6 +90,12 @@ class Run:
         net.load(self.serving.models_KP[k])
         return np.asarray(net.log_probabilities(self._inputs(x)).argmax(1))
 
+    def advise(self) -> list[Advice]:
+        """What the records say that one would miss, as `shoal advise` does; an empty list if nothing stands out."""
+        name = next((n for n, cls in ALGORITHMS.items() if type(self.plan.algorithm) is cls), "")
+        keys = own_keys(name) if name else {}
+        return advise(name, {k: getattr(self.plan.algorithm, f.name) for k, f in keys.items()}, self.history)
+
     def _vote(self, inputs: Array) -> Array:
         net, found = Net(self.plan.layout), []
         for model_P in self.serving.models_KP:
@@ -108,7 +119,7 @@ class Run:
         alone = Federation(
             "newcomer", ("newcomer",), inputs, labels, all_, none, self.plan.federation.classes, inputs=Inputs()
         )
-        engine = Front(Serial(), self.plan.layout)
+        engine = Front(Serial(), self.plan.layout, how=self.plan.how)
         engine.use(alone)
         key = Key(self.plan.seed).at(self.plan.rounds)("assign")
         got = self.plan.algorithm.assign(self.state, alone.ids, engine, key)

@@ -70,11 +70,13 @@ def group_part(serving: Serving, federation: Source, seed: int) -> Row:
 def evaluation_part(serving: Serving, engine: Front, who: Cohort, key: Key, splits: tuple[str, ...]) -> Row:
     """Accuracy, F1, worst clients and loss on the test split, accuracy and loss on the validation split."""
     vote = serving.kind == "vote"  # all models answer for everybody
-    tested = tuple(c for c, k in zip(who, serving.which(who), strict=True) if k >= 0)
-    which_N = None if vote else serving.which(tested)
+    which_N = serving.which(who)
+    served = which_N >= 0
+    tested = who if served.all() else tuple(c for c, has in zip(who, served, strict=True) if has)
+    sent_N = None if vote else which_N[served]
     row: Row = {"partial": len(tested) < len(who)}
     for split in splits:
-        got = engine.ask(Evaluate(split, vote), tested, serving.models_KP, which_N, key("evaluate"))
+        got = engine.ask(Evaluate(split, vote), tested, serving.models_KP, sent_N, key("evaluate"))
         row["partial"] |= len(got) < len(who)
         row.update(test_figures(got, serving) if split == "test" else val_figures(got))
     for name, model_P in serving.beside.items():
@@ -117,16 +119,30 @@ def mean_loss(loss_N: Array, total_N: Array) -> float:
     return float((loss_N * total_N).sum() / total_N.sum()) if total_N.sum() else math.nan
 
 
-def ledger_part(ledger: Ledger, record: Record) -> Row:
-    """What travelled and what clients worked in this round, by task."""
+def ledger_part(ledger: Ledger, record: Record, layout: Layout) -> Row:
+    """What travelled and what clients worked in this round, by task; and what servers of groups exchanged."""
     nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.stays else {}
     row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in sorted(ledger.counts.items())}}
+    if record.handed:
+        hand_on(row["traffic"]["train"], record.handed)
     row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
     if record.relayed:
-        row["relayed"] = record.relayed
+        row |= {"relayed": record.relayed, "bytes_relayed": record.relayed * layout.bytes}
     if record.measures:
         row["measures"] = plain(dict(record.measures))
     return row
+
+
+def hand_on(train: Row, handed: int) -> None:
+    """The engine counts every hop of a chain down and up; what goes from client to client is sent once.
+
+    >>> train = {"down": 7, "bytes_down": 700, "up": 7}
+    >>> hand_on(train, 6)
+    >>> train
+    {'down': 1, 'bytes_down': 100, 'up': 7}
+    """
+    train["bytes_down"] -= handed * (train["bytes_down"] // train["down"])
+    train["down"] -= handed
 
 
 def plain(value: Any) -> Any:

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal.data.spec import Spec, parse
 from shoal.engines import Backend
-from shoal.errors import RunFolderError
+from shoal.errors import BadInput, RunFolderError
 from shoal.experiment.api import resume, run
 from shoal.experiment.callbacks import Observer
 from shoal.experiment.config import needs_everybody, split_keys
@@ -46,23 +47,36 @@ def values(text: Any) -> list[Any]:
 def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
     """All runs of a sweep. A key that only some algorithms have varies only in those.
 
-    >>> [p.name for p in points(["fedavg", "fedprox"], {"mu": "0,1", "seed": "1,2"})][:3]
-    ['fedavg-seed=1', 'fedavg-seed=2', 'fedprox-mu=0-seed=1']
+    An algorithm may be given several times, each with keys of its own: `flexcfl`, `flexcfl:eta_g=0.1`.
+
+    >>> [p.name for p in points(["fedavg", "fedprox", "fedprox:mu=5"], {"mu": "0,1", "seed": "1,2"})][1:6]
+    ['fedavg-seed=2', 'fedprox-mu=0-seed=1', 'fedprox-mu=0-seed=2', 'fedprox-mu=1-seed=1', 'fedprox-mu=1-seed=2']
     """
-    common, own = split_keys(tuple(dict.fromkeys(algorithms)), pairs)
-    if not {"selection", "clients_per_round"} & set(common) and any(map(needs_everybody, algorithms)):
+    specs = [parse(word) for word in dict.fromkeys(algorithms)]
+    names = tuple(dict.fromkeys(spec.name for spec in specs))
+    common, own = split_keys(names, pairs)
+    if not {"selection", "clients_per_round"} & set(common) and any(map(needs_everybody, names)):
         common["selection"] = "all"  # one selection for all algorithms of a comparison
     found = []
-    for algorithm in dict.fromkeys(algorithms):
-        lists = {k: [v] if k == "track" else values(v) for k, v in {**own[algorithm], **common}.items()}
-        varied = [key for key, several in lists.items() if len(several) > 1]
+    for spec in specs:
+        given = {**own[spec.name], **common, **keys_of(spec)}
+        lists = {k: [v] if k == "track" else values(v) for k, v in given.items()}
+        varied = [key for key, several in lists.items() if len(several) > 1 or key in spec.kwargs]
         for choice in itertools.product(*lists.values()):
             chosen = dict(zip(lists, choice, strict=True))
-            name = "-".join([algorithm, *(f"{key}={chosen[key]}" for key in varied)])
-            found.append(Point(re.sub(r"[^\w.,=+-]", "_", name), algorithm, chosen))
+            name = "-".join([spec.name, *(f"{key}={chosen[key]}" for key in varied)])
+            found.append(Point(re.sub(r"[^\w.,=+-]", "_", name), spec.name, chosen))
     for point in found:
         settings_of(point.algorithm, point.pairs)
-    return found
+    return list({point.name: point for point in found}.values())
+
+
+def keys_of(spec: Spec) -> Mapping[str, Any]:
+    """The keys that stand behind the name of an algorithm."""
+    if spec.args:
+        raise BadInput(f"{spec} is not possible: keys go with their names, {spec.name}:KEY=VALUE")
+    common, own = split_keys((spec.name,), spec.kwargs)
+    return {**common, **own[spec.name]}
 
 
 def sweep(

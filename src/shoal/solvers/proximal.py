@@ -25,6 +25,10 @@ class Proximal:
         if not self.mu >= 0:
             raise BadInput(f"mu must be at least 0, not {self.mu}")
 
+    @property
+    def pull(self) -> float:
+        return self.mu
+
     def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor:
         return 0.5 * self.mu * ((params - anchor) ** 2).sum()
 

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from itertools import pairwise
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
 
 from shoal.errors import BadInput
+from shoal.kernels import Dense, Rule
 from shoal.layout import torch_seed
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Array
 
-Batch = tuple[torch.Tensor, torch.Tensor]
+
+class Batch(NamedTuple):
+    """What a loss term sees of a step: inputs, labels, and what the module made of the inputs."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+    scores: torch.Tensor
+    features: torch.Tensor | None = None  # only if a term asks for them by `sees = "features"`
 
 
 class LossTerm(Protocol):
     """An addition to the loss of a batch; `anchor` is the vector received. Coefficient zero must change nothing.
 
-    A term that does not look at the batch may offer its gradient in closed form as `gradient(params, anchor)`.
+    A term that does not look at the batch may offer its gradient in closed form as `gradient(params, anchor)`; if that
+    is `pull * (params - anchor)`, it says so as `pull`, and kernels other than torch can take it. One that
+    looks at the features says so by `sees = "features"`.
     """
 
     def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor: ...
@@ -84,30 +95,38 @@ class SGD:
         """Train from `start_P` on the samples given; with `shuffle=False` in the order given."""
         if net.needs_pairs and len(y) == 1 and self.passes(1):
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
+        lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
+        if net.dense is not None and all(hasattr(t, "pull") for t in self.terms):
+            return self._dense(net.dense, start_P, x, y, key, lr, velocity)
         net.load(start_P)
         anchor = net.params.clone()
         inputs, labels = net.tensor(x), net.labels(y)
-        lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
         decay = self._decay(net)
         closed = [t for t in self.terms if hasattr(t, "gradient")]
         graph = [t for t in self.terms if not hasattr(t, "gradient")]
+        look = any(getattr(t, "sees", "") == "features" for t in graph)
         v = torch.zeros_like(net.grad)
         if velocity is not None and self.momentum_memory == "kept":
             v.copy_(torch.from_numpy(velocity))
+        plain = not (self.terms or self.momentum or decay is not None)
         loss_sum, seen = 0.0, 0
         net.module.train()
-        with torch_seed(key("torch").torch_seed):
+        with torch_seed(key("torch").torch_seed), net.descending(factored=plain):
             for index in batches(len(y), self, key.rng(), net.needs_pairs):
-                q = torch.from_numpy(index)
-                xb, yb = inputs[q], labels[q]
-                net.grad.zero_()
-                loss = net.loss(net.module(xb), yb)
+                q = torch.from_numpy(index).to(net.device)
+                xb, yb = net.take(inputs, q), labels.index_select(0, q)
+                net.clear()
+                scores, features = net.run(xb, look, whole=len(index) == self.batch)
+                loss = net.loss(scores, yb)
                 loss_sum, seen = loss_sum + loss.item() * len(index), seen + len(index)
                 for term in graph:
-                    loss = loss + term(net, net.graph_params(), anchor, (xb, yb))
+                    loss = loss + term(net, net.graph_params(), anchor, Batch(xb, yb, scores, features))
                 loss.backward()  # type: ignore[no-untyped-call]
                 if seen == len(index):
                     net.check_gradients()
+                if plain:
+                    net.descend(lr)
+                    continue
                 g = net.grad
                 for term in closed:
                     g += term.gradient(net.params, anchor)
@@ -118,6 +137,19 @@ class SGD:
                 net.params.sub_(g, alpha=lr)
         keep = v.cpu().numpy() if self.momentum and self.momentum_memory == "kept" else None
         return Trained(net.vector() - start_P, loss_sum / max(seen, 1), keep)
+
+    def _dense(
+        self, dense: Dense, start_P: Array, x: Array, y: Array, key: Key, lr: float, velocity: Array | None
+    ) -> Trained:
+        """The same in C."""
+        order, cuts = schedule(len(y), self, key.rng())
+        pull = sum((getattr(t, name) for t in self.terms for name in ("pull",)), 0.0)
+        rule = Rule(lr, self.momentum, self.weight_decay + 2 * self.l2, self.weight_decay, pull)
+        keep = None
+        if self.momentum and self.momentum_memory == "kept":
+            keep = np.zeros_like(start_P) if velocity is None else np.array(velocity, start_P.dtype)
+        update_P, loss_sum = dense.train(start_P, x, y, order, cuts, rule, keep)
+        return Trained(update_P, loss_sum / max(len(order), 1), keep)
 
     def _decay(self, net: Net) -> torch.Tensor | None:
         """The factor of w in the gradient of weight decay and of the penalty on kernels."""
@@ -138,19 +170,30 @@ def batches(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) 
     >>> [len(b) for b in batches(5, SGD(batch=2, steps=4), np.random.default_rng(0), pairs=True)]
     [2, 3, 2, 3]
     """
-    left = solver.steps if solver.steps is not None else -1
-    epoch = 0
-    while n and (left > 0 if solver.steps is not None else epoch < solver.epochs):
-        order = rng.permutation(n) if solver.shuffle else np.arange(n)
-        cuts = list(range(0, n, solver.batch))
-        if pairs and len(cuts) > 1 and n - cuts[-1] == 1:
-            cuts.pop()
-        for i, j in zip(cuts, [*cuts[1:], n], strict=True):
-            if left == 0:
-                return
-            left -= 1
-            yield order[i:j]
-        epoch += 1
+    order, cuts = schedule(n, solver, rng, pairs)
+    for i, j in pairwise(cuts):
+        yield order[i:j]
+
+
+def schedule(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) -> tuple[Array, Array]:
+    """All mini-batches in two arrays: batch s is `order[cuts[s]:cuts[s + 1]]`.
+
+    >>> order, cuts = schedule(3, SGD(batch=2, epochs=2, shuffle=False), np.random.default_rng(0))
+    >>> order.tolist(), cuts.tolist()
+    ([0, 1, 2, 0, 1, 2], [0, 2, 3, 5, 6])
+    """
+    starts = np.arange(0, n, solver.batch)
+    if pairs and len(starts) > 1 and n - starts[-1] == 1:
+        starts = starts[:-1]
+    steps = len(starts) * solver.epochs if solver.steps is None else solver.steps if n else 0
+    epochs = -(-steps // max(len(starts), 1))
+    if not steps:
+        return np.zeros(0, np.int64), np.zeros(1, np.int64)
+    order = np.concatenate([rng.permutation(n) if solver.shuffle else np.arange(n) for _ in range(epochs)])
+    cuts = (np.arange(epochs)[:, None] * n + starts).reshape(-1)[: steps + 1]
+    if len(cuts) == steps:
+        cuts = np.append(cuts, epochs * n)
+    return order[: cuts[-1]], cuts
 
 
 def gradient(net: Net, vector_P: Array, x: Array, y: Array, piece: int = 500) -> Array:

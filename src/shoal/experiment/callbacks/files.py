@@ -26,6 +26,7 @@ class Files(Observer):
         self._folder.append(moment.row, moment.events)
         if self._due(moment.round):
             clock = time.perf_counter()
+            self._folder.settle()
             checkpoint.save(self._folder.checkpoints, moment)
             self._spent += time.perf_counter() - clock
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from shoal.experiment.callbacks.base import Observer
 from shoal.experiment.loop import Moment, Plan
 
-PAUSE = 0.5  # seconds between two looks
+PAUSE = 2.0  # seconds between two looks, each of which walks through all memory of a process
 
 
 class PeakMemory(Observer):

@@ -77,7 +77,7 @@ def similarity(told: Told) -> Drawn:
         else:
             layout[where] = value
     seen = sentence(p)
-    caption = f"{seen} Blocks along the diagonal are clients that learn alike; lines part the groups."
+    caption = f"{seen} Blocks along the diagonal are clients that are alike; lines part the groups."
     return Figure("similarity", title, caption, (f"round {t}", *rank), table, traces, layout, False, 420)
 
 
@@ -211,7 +211,7 @@ def in_plane(
         "meta": {"choice": "round", "options": options, "active": active},
     }
     what = pictures[active][1]
-    caption = f"Each point is a client, placed by its {what['what']}: near points learnt alike."
+    caption = f"Each point is a client, placed by its {what['what']}: near points are alike."
     return Figure(
         names[0], names[1], caption, ("round", "client", "x", "y", "label"), table, traces, layout, False, 420
     )

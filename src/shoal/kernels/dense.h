@@ -1,0 +1,362 @@
+/* Local SGD of a perceptron in one precision. Included by dense.c once for float and once for double.
+ *
+ * A layer is W (out x in), its rows padded with zeros to whole vectors, and a bias. The first layer has two forms:
+ *   direct  z = x W' + b, and W moves;
+ *   dual    W = a W0 + A' X for the client's samples X, so z = a Z0 + G A + b with Z0 = X W0' and G = X X', and a
+ *           and A move. Exact for every rule that stays in the span of the gradients: SGD, momentum, decay, proximal.
+ * The gradient of a batch is summed first and added once.
+ */
+
+typedef REAL FN(vec) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+#define vec FN(vec)
+#define LANES ((int64_t)(VECTOR_BYTES / sizeof(REAL)))
+#define LOAD(p) (*(const vec *)(p))
+#define STORE(p) (*(vec *)(p))
+
+typedef struct {
+    int64_t in, out, row; /* row: `in` padded */
+    REAL *w, *w0, *v;     /* weights, those received, their momentum; w is NULL in the dual form */
+    REAL *b, *b0, *vb;
+    REAL *act;  /* what the layer is given, batch x row (not of the first layer) */
+    REAL *z;    /* outputs, then gradients by output, batch x padded out */
+} FN(layer);
+
+typedef struct {
+    REAL lr, momentum, decay_w, decay_b, mu;
+    int plain; /* no momentum, no decay, no proximal term */
+} FN(rule);
+
+static inline int64_t FN(padded)(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+/* The sum of the lanes, halves first. */
+static inline REAL FN(sum)(vec x) {
+#if defined(__AVX512F__) && SINGLE
+    return _mm512_reduce_add_ps((__m512)x);
+#elif defined(__AVX__) && SINGLE
+    const __m128 q = _mm_add_ps(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
+    const __m128 d = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
+#else
+    REAL t[LANES];
+    STORE(t) = x;
+    for (int64_t half = LANES / 2; half; half /= 2)
+        for (int64_t i = 0; i < half; i++) t[i] += t[i + half];
+    return t[0];
+#endif
+}
+
+#if SINGLE
+typedef int32_t FN(whole) __attribute__((vector_size(VECTOR_BYTES)));
+
+/* exp of numbers up to 0: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (the one of Cephes, Moshier 1992). */
+static inline vec FN(vexp)(vec x) {
+    const vec magic = (vec){0} + 12582912.0f; /* adding and taking away 1.5 2^23 rounds to a whole number */
+    const FN(whole) low = x < -87.0f; /* all bits where it holds */
+    x = (vec)(((FN(whole))x & ~low) | ((FN(whole))((vec){0} - 87.0f) & low));
+    const vec n = (x * 1.44269504088896341f + magic) - magic;
+    const vec r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+    vec p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    const FN(whole) power = (__builtin_convertvector(n, FN(whole)) + 127) << 23;
+    return (p * (r * r) + r + 1.0f) * (vec)power;
+}
+#else
+static inline vec FN(vexp)(vec x) {
+    REAL t[LANES];
+    STORE(t) = x;
+    for (int64_t i = 0; i < LANES; i++) t[i] = exp(t[i]);
+    return LOAD(t);
+}
+#endif
+
+/* R rows of coefficients times `len` rows of T, C vectors wide. R and C are constants after inlining. */
+static inline __attribute__((always_inline)) void FN(block)(
+    const int R, const int C, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
+    const REAL *const *ts, int64_t at, REAL *out, int64_t row) {
+    vec acc[12][4];
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) acc[r][c] = (vec){0};
+    for (int64_t j = 0; j < len; j++) {
+        const REAL *tj = ts ? ts[j] + at : t + j * stride + at;
+        vec x[4];
+#pragma GCC unroll 4
+        for (int c = 0; c < C; c++) x[c] = LOAD(tj + c * LANES);
+#pragma GCC unroll 12
+        for (int r = 0; r < R; r++) {
+            const REAL k = coef[r][j];
+#pragma GCC unroll 4
+            for (int c = 0; c < C; c++) acc[r][c] += k * x[c];
+        }
+    }
+    for (int r = 0; r < R; r++)
+        for (int c = 0; c < C; c++) STORE(out + r * row + at + c * LANES) = acc[r][c];
+}
+
+#define CASE(r) case r: FN(block)(r, C, coef, len, t, stride, ts, at, out, row); break;
+#define CHUNK(name, width)                                                                                     \
+    static void FN(name)(int R, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,           \
+                         const REAL *const *ts, int64_t at, REAL *out, int64_t row) {                          \
+        enum { C = width };                                                                                    \
+        switch (R) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) \
+            CASE(12) }                                                                                         \
+    }
+CHUNK(narrow, 1)
+CHUNK(wide, 2)
+#undef CHUNK
+#undef CASE
+
+/* out[r] = sum over j of coef[r][j] T_j for `rows` rows; T_j is t + j stride, or ts[j] where ts is given. */
+static void FN(product)(int64_t rows, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
+                        const REAL *const *ts, REAL *out, int64_t row) {
+    for (int64_t at = 0; at < row;) {
+        const int C = row - at >= 2 * LANES ? 2 : 1;
+        const int64_t most = C == 1 ? 12 : WIDE_ROWS, parts = (rows + most - 1) / most;
+        for (int64_t p = 0, r = 0; p < parts; p++) {
+            const int R = (int)((rows - r + parts - p - 1) / (parts - p));
+            (C == 1 ? FN(narrow) : FN(wide))(R, coef + r, len, t, stride, ts, at, out + r * row, row);
+            r += R;
+        }
+        at += C * LANES;
+    }
+}
+
+/* z[r][k] = x_r . w_k + b_k for R rows and K outputs. R and K are constants after inlining. */
+static inline __attribute__((always_inline)) void FN(corner)(
+    const int R, const int K, const REAL *const *x, const REAL *w, const REAL *b, int64_t row, REAL *z, int64_t wide) {
+    vec acc[5][4];
+    for (int r = 0; r < R; r++)
+        for (int k = 0; k < K; k++) acc[r][k] = (vec){0};
+    for (int64_t j = 0; j < row; j += LANES) {
+        vec y[4];
+#pragma GCC unroll 4
+        for (int k = 0; k < K; k++) y[k] = LOAD(w + k * row + j);
+#pragma GCC unroll 5
+        for (int r = 0; r < R; r++) {
+            const vec p = LOAD(x[r] + j);
+#pragma GCC unroll 4
+            for (int k = 0; k < K; k++) acc[r][k] += p * y[k];
+        }
+    }
+    for (int r = 0; r < R; r++)
+        for (int k = 0; k < K; k++) z[r * wide + k] = FN(sum)(acc[r][k]) + b[k];
+}
+
+#define CASE(r) case r: K == 4 ? FN(corner)(r, 4, ARGS) : K == 2 ? FN(corner)(r, 2, ARGS) : FN(corner)(r, 1, ARGS); break;
+#define ARGS x + r, l->w + k * l->row, l->b + k, l->row, l->z + r * wide + k, wide
+static void FN(dots)(int64_t rows, const REAL *const *x, const FN(layer) *l, int64_t wide) {
+    for (int64_t k = 0; k < l->out;) {
+        const int64_t K = l->out - k >= 4 ? 4 : l->out - k >= 2 ? 2 : 1;
+        for (int64_t r = 0; r < rows; r += 5)
+            switch (rows - r < 5 ? rows - r : 5) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) }
+        k += K;
+    }
+}
+#undef CASE
+#undef ARGS
+
+/* One step of a block of n numbers: v = momentum v + g + decay w + mu (w - w0), w -= lr v. */
+static inline void FN(step)(REAL *restrict w, const REAL *restrict w0, REAL *restrict v, const REAL *restrict g, int64_t n, REAL decay,
+                            const FN(rule) *how) {
+    if (how->plain)
+        for (int64_t i = 0; i < n; i++) w[i] -= how->lr * g[i];
+    else
+        for (int64_t i = 0; i < n; i++) {
+            v[i] = how->momentum * v[i] + (g[i] + decay * w[i] + how->mu * (w[i] - w0[i]));
+            w[i] -= how->lr * v[i];
+        }
+}
+
+/* Scores become gradients by score; returns the summed loss of the rows. */
+static double FN(softmax)(int64_t rows, int64_t classes, int64_t wide, REAL *z, const int64_t *label,
+                          const int64_t *index) {
+    double loss = 0;
+    REAL keep[wide];
+    for (int64_t k = 0; k < wide; k++) keep[k] = k < classes;
+    for (int64_t r = 0; r < rows; r++) {
+        REAL *s = z + r * wide, top = s[0], total = 0;
+        const int64_t y = label[index[r]];
+        for (int64_t k = 1; k < classes; k++) top = s[k] > top ? s[k] : top;
+        const REAL score = s[y];
+        vec sum = {0};
+        for (int64_t k = 0; k < wide; k += LANES) {
+            const vec e = FN(vexp)(LOAD(s + k) - top) * LOAD(keep + k);
+            STORE(s + k) = e;
+            sum += e;
+        }
+        total = FN(sum)(sum);
+        loss += (double)(LOG(total) - (score - top));
+        const REAL factor = 1 / (total * (REAL)rows), one = 1 / (REAL)rows;
+        for (int64_t k = 0; k < wide; k += LANES) STORE(s + k) = LOAD(s + k) * factor;
+        s[y] -= one;
+    }
+    return loss;
+}
+
+/* gradients by output (batch x wide) as one row per output */
+static void FN(turn)(int64_t rows, int64_t out, int64_t wide, const REAL *z, REAL *turned) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = 0; k < out; k++) turned[k * rows + r] = z[r * wide + k];
+}
+
+/* Moves the layer by its gradient; `given` are the rows it was given. */
+static void FN(move)(FN(layer) *l, int64_t rows, const REAL *const *given, int64_t wide, REAL *turned,
+                     const REAL **coef, REAL *g, const FN(rule) *how) {
+    FN(turn)(rows, l->out, wide, l->z, turned);
+    for (int64_t k = 0; k < l->out; k++) coef[k] = turned + k * rows;
+    for (int64_t k = 0; k < l->out; k += WIDE_ROWS) { /* a piece of the gradient stays in the cache for the step */
+        const int64_t size = l->out - k < WIDE_ROWS ? l->out - k : WIDE_ROWS, from = k * l->row;
+        FN(product)(size, coef + k, rows, NULL, 0, given, g, l->row);
+        FN(step)(l->w + from, l->w0 + from, l->v + from, g, size * l->row, how->decay_w, how);
+    }
+}
+
+static void FN(move_bias)(FN(layer) *l, int64_t rows, int64_t wide, REAL *g, const FN(rule) *how) {
+    if (!l->b0) return; /* the layer has no bias */
+    for (int64_t k = 0; k < l->out; k++) g[k] = 0;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = 0; k < l->out; k++) g[k] += l->z[r * wide + k];
+    FN(step)(l->b, l->b0, l->vb, g, l->out, how->decay_b, how);
+}
+
+/* Where a layer's numbers are in the vector: weights first, then the bias if it has one. */
+static const REAL *FN(read)(FN(layer) *l, const REAL *p, int bias, int weights) {
+    for (int64_t k = 0; weights && k < l->out; k++) memcpy(l->w + k * l->row, p + k * l->in, l->in * sizeof(REAL));
+    p += l->in * l->out;
+    if (bias) memcpy(l->b, p, l->out * sizeof(REAL));
+    return p + bias * l->out;
+}
+
+static REAL *FN(write)(const REAL *w, const REAL *b, const FN(layer) *l, REAL *p, int bias, int weights) {
+    for (int64_t k = 0; weights && k < l->out; k++) memcpy(p + k * l->in, w + k * l->row, l->in * sizeof(REAL));
+    p += l->in * l->out;
+    if (bias) memcpy(p, b, l->out * sizeof(REAL));
+    return p + bias * l->out;
+}
+
+/* Train on the batches order[cuts[s]..cuts[s+1]). `params` and, if given, `velocity` are read and written.
+ * With `gram` the first layer is in the dual form: `z0` (samples x out) is read, `span` (samples x padded out) and
+ * `scale` are written, and the first layer's weights in `params` are left alone. Returns 0, or 1 without memory. */
+int FN(dense_train)(const REAL *x, const int64_t *label, int64_t n, int64_t layers, const int64_t *widths,
+                    const uint8_t *bias, REAL *params, REAL *velocity, const int64_t *order, const int64_t *cuts,
+                    int64_t steps, double lr, double momentum, double decay_w, double decay_b, double mu,
+                    const REAL *gram, const REAL *z0, REAL *span, double *scale, double *loss) {
+    int64_t most = 1, widest = 1, grads = 1, numbers = 0;
+    for (int64_t s = 0; s < steps; s++)
+        if (cuts[s + 1] - cuts[s] > most) most = cuts[s + 1] - cuts[s];
+    const int extras = momentum != 0 || decay_w != 0 || decay_b != 0 || mu != 0;
+    for (int64_t i = 0; i < layers; i++) {
+        const int64_t row = FN(padded)(widths[i]), out = FN(padded)(widths[i + 1]);
+        if (out > widest) widest = out;
+        if (out * row > grads) grads = out * row;
+        numbers += 3 * (widths[i + 1] * row + out) + most * (row + out);
+    }
+    const int64_t wide0 = FN(padded)(widths[1]), row0 = FN(padded)(widths[0]);
+    const int64_t pad_x = !gram && row0 != widths[0] ? n * row0 : 0;
+    numbers += pad_x + grads + widest * most + (gram && extras ? n * wide0 : 0);
+    REAL *memory = calloc(numbers, sizeof(REAL)), *free_at = memory;
+    const REAL **rows = malloc((2 * most + widest) * sizeof(REAL *)), **coef = rows + most, **acts = coef + widest;
+    FN(layer) *net = calloc(layers, sizeof(FN(layer)));
+    if (!memory || !rows || !net) {
+        free(memory), free(rows), free(net);
+        return 1;
+    }
+#define TAKE(count) (free_at += (count), free_at - (count))
+    REAL *g = TAKE(grads), *turned = TAKE(widest * most), *xp = pad_x ? TAKE(pad_x) : NULL;
+    REAL *vspan = gram && extras ? TAKE(n * wide0) : NULL;
+    const REAL *p = params, *q = velocity;
+    for (int64_t i = 0; i < layers; i++) {
+        FN(layer) *l = net + i;
+        l->in = widths[i], l->out = widths[i + 1], l->row = FN(padded)(l->in);
+        const int weights = i > 0 || !gram;
+        const int64_t out = FN(padded)(l->out), size = weights ? l->out * l->row : 0;
+        l->w = TAKE(size), l->w0 = TAKE(size), l->v = TAKE(size);
+        l->b = TAKE(out), l->b0 = bias[i] ? TAKE(out) : NULL, l->vb = TAKE(out);
+        l->act = i ? TAKE(most * l->row) : NULL, l->z = TAKE(most * out);
+        p = FN(read)(l, p, bias[i], weights);
+        memcpy(l->w0, l->w, size * sizeof(REAL));
+        if (bias[i]) memcpy(l->b0, l->b, out * sizeof(REAL));
+        if (q) {
+            FN(layer) as_v = *l;
+            as_v.w = l->v, as_v.b = l->vb;
+            q = FN(read)(&as_v, q, bias[i], weights);
+        }
+    }
+#undef TAKE
+    for (int64_t i = 0; xp && i < n; i++) memcpy(xp + i * row0, x + i * widths[0], widths[0] * sizeof(REAL));
+    const REAL *samples = xp ? xp : x;
+    FN(rule) how = {(REAL)lr, (REAL)momentum, (REAL)decay_w, (REAL)decay_b, (REAL)mu, !extras};
+    double a = 1, va = 0, losses = 0;
+    FN(layer) *first = net, *last = net + layers - 1;
+    const int64_t wide_last = FN(padded)(last->out);
+    for (int64_t s = 0; s < steps; s++) {
+        const int64_t *index = order + cuts[s], size = cuts[s + 1] - cuts[s];
+        if (gram) {
+            for (int64_t r = 0; r < size; r++) rows[r] = gram + index[r] * n;
+            FN(product)(size, rows, n, span, wide0, NULL, first->z, wide0);
+            for (int64_t r = 0; r < size; r++)
+                for (int64_t k = 0; k < first->out; k++)
+                    first->z[r * wide0 + k] += (REAL)a * z0[index[r] * first->out + k] + first->b[k];
+        } else {
+            for (int64_t r = 0; r < size; r++) rows[r] = samples + index[r] * row0;
+            FN(dots)(size, rows, first, wide0);
+        }
+        for (int64_t i = 1; i < layers; i++) {
+            FN(layer) *l = net + i, *before = l - 1;
+            const int64_t wide = FN(padded)(l->out); /* a row of l is as long as a padded output of the one before */
+            for (int64_t t = 0; t < size * l->row; t++) {
+                const REAL z = before->z[t];
+                l->act[t] = z > 0 || z != z ? z : 0;
+            }
+            for (int64_t r = 0; r < size; r++) acts[r] = l->act + r * l->row;
+            FN(dots)(size, acts, l, wide);
+        }
+        losses += FN(softmax)(size, last->out, wide_last, last->z, label, index);
+        for (int64_t i = layers - 1; i > 0; i--) {
+            FN(layer) *l = net + i, *before = l - 1;
+            const int64_t wide = FN(padded)(l->out);
+            for (int64_t r = 0; r < size; r++) acts[r] = l->z + r * wide;
+            FN(product)(size, acts, l->out, l->w, l->row, NULL, before->z, l->row);
+            for (int64_t t = 0; t < size * l->row; t++) before->z[t] = l->act[t] > 0 ? before->z[t] : 0;
+            for (int64_t r = 0; r < size; r++) acts[r] = l->act + r * l->row;
+            FN(move)(l, size, acts, wide, turned, coef, g, &how);
+            FN(move_bias)(l, size, wide, g, &how);
+        }
+        if (!gram) {
+            FN(move)(first, size, rows, wide0, turned, coef, g, &how);
+        } else if (how.plain) {
+            for (int64_t r = 0; r < size; r++) {
+                REAL *to = span + index[r] * wide0;
+                for (int64_t k = 0; k < wide0; k++) to[k] -= how.lr * first->z[r * wide0 + k];
+            }
+        } else {
+            const double pull = decay_w + mu;
+            for (int64_t t = 0; t < n * wide0; t++) vspan[t] = how.momentum * vspan[t] + (REAL)pull * span[t];
+            for (int64_t r = 0; r < size; r++) {
+                REAL *to = vspan + index[r] * wide0;
+                for (int64_t k = 0; k < wide0; k++) to[k] += first->z[r * wide0 + k];
+            }
+            for (int64_t t = 0; t < n * wide0; t++) span[t] -= how.lr * vspan[t];
+            va = momentum * va + decay_w * a + mu * (a - 1);
+            a -= lr * va;
+        }
+        FN(move_bias)(first, size, wide0, g, &how);
+    }
+    REAL *to = params, *back = velocity;
+    for (int64_t i = 0; i < layers; i++) {
+        const int weights = i > 0 || !gram;
+        to = FN(write)(net[i].w, net[i].b, net + i, to, bias[i], weights);
+        if (back) back = FN(write)(net[i].v, net[i].vb, net + i, back, bias[i], weights);
+    }
+    if (gram) *scale = a;
+    *loss = losses;
+    free(memory), free(rows), free(net);
+    return 0;
+}
+
+#undef vec
+#undef LANES
+#undef LOAD
+#undef STORE

@@ -1,0 +1,220 @@
+"""The dense kernel against ordinary training by autograd, in both forms of the first layer and both precisions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import shoal
+from shoal.errors import BadInput
+from shoal.kernels import Dense, Perceptron, Rule, dual_pays, native
+from shoal.layout import Layout
+from shoal.net import Arithmetic, Net
+from shoal.seeds import Key
+from shoal.solvers import SGD, Proximal
+
+pytestmark = pytest.mark.skipif(native() is None, reason="the dense kernel was not built: no C compiler")
+
+RULES = {
+    "plain": Rule(0.1),
+    "momentum": Rule(0.05, momentum=0.9),
+    "decay": Rule(0.1, decay_kernels=0.03, decay_biases=0.01),
+    "kernels only": Rule(0.1, decay_kernels=0.02),
+    "proximal": Rule(0.1, pull=0.5),
+    "all": Rule(0.05, 0.5, 0.02, 0.01, 0.3),
+}
+SHAPES = [(20, 10), (64, 3), (33, 17, 5), (20, 30, 12, 7), (5, 2)]
+
+
+def perceptron(widths: tuple[int, ...], bias: bool = True) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for i, o in pairwise(widths):
+        layers += [nn.Linear(i, o, bias=bias), nn.ReLU()]
+    return nn.Sequential(nn.Flatten(), *layers[:-1])
+
+
+def problem(widths: tuple[int, ...], dtype: Any = np.float64, bias: bool = True) -> tuple[Net, Any, Any, Any]:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(37, widths[0])), rng.integers(0, widths[-1], 37)
+    layout = Layout.of(lambda: perceptron(widths, bias), x[:1], np.dtype(dtype).name)
+    return Net(layout), layout.init(Key(1)), x.astype(dtype), y
+
+
+def batches() -> tuple[Any, Any]:
+    rng = np.random.default_rng(5)
+    order = np.concatenate([rng.permutation(37) for _ in range(4)])
+    return order, np.array([*(e * 37 + i for e in range(4) for i in range(0, 37, 8)), 4 * 37])
+
+
+def by_hand(net: Net, start: Any, x: Any, y: Any, order: Any, cuts: Any, rule: Rule) -> tuple[Any, float]:
+    """The rule as it is written, on autograd's gradients."""
+    net.load(start)
+    params = list(net.module.parameters())
+    first = [p.detach().clone() for p in params]
+    speed = [torch.zeros_like(p) for p in params]
+    loss_sum = 0.0
+    for i, j in pairwise(cuts):
+        q = torch.from_numpy(order[i:j])
+        loss = net.loss(net.module(torch.from_numpy(x)[q]), torch.from_numpy(y)[q])
+        loss_sum += loss.item() * len(q)
+        grads = torch.autograd.grad(loss, params)
+        with torch.no_grad():
+            for p, g, v, w0 in zip(params, grads, speed, first, strict=True):
+                decay = rule.decay_kernels if p.dim() > 1 else rule.decay_biases
+                v.mul_(rule.momentum).add_(g + decay * p + rule.pull * (p - w0))
+                p.sub_(v, alpha=rule.lr)
+    return net.vector() - start, loss_sum
+
+
+@pytest.mark.parametrize("dual", [False, True], ids=["direct", "dual"])
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("widths", SHAPES, ids=str)
+def test_in_double_precision_it_is_ordinary_training(widths: tuple[int, ...], rule: Rule, dual: bool) -> None:
+    net, start, x, y = problem(widths)
+    expected, loss_sum = by_hand(net, start, x, y, *batches(), rule)
+    dense = Dense(Perceptron(widths, (True,) * (len(widths) - 1)), np.dtype(np.float64))
+    update, loss = dense.train(start, x, y, *batches(), rule, dual=dual)
+    np.testing.assert_allclose(update, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    assert loss == pytest.approx(loss_sum, rel=1e-12)
+
+
+@pytest.mark.parametrize("dual", [False, True], ids=["direct", "dual"])
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_in_single_precision_it_is_as_close_to_the_truth_as_torch(rule: Rule, dual: bool) -> None:
+    """One step exactly, many steps by the median: a unit may flip under another order of sums."""
+    widths = (33, 17, 5)
+    net, start, x, y = problem(widths)
+    dense = Dense(Perceptron(widths, (True, True)), np.dtype(np.float32))
+    small = (start.astype(np.float32), x.astype(np.float32), y)
+    for cuts, most in ((np.array([0, 8]), 1e-6), (batches()[1], 1e-5)):
+        order = batches()[0][: cuts[-1]]
+        expected, _ = by_hand(net, start.astype(np.float32), x.astype(np.float32).astype(float), y, order, cuts, rule)
+        update, _ = dense.train(*small, order, cuts, rule, dual=dual)
+        assert np.median(np.abs(update - expected)) <= most * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("dual", [False, True], ids=["direct", "dual"])
+def test_layers_without_bias(dual: bool) -> None:
+    net, start, x, y = problem((12, 9, 4), bias=False)
+    expected, _ = by_hand(net, start, x, y, *batches(), RULES["all"])
+    dense = Dense(Perceptron((12, 9, 4), (False, False)), np.dtype(np.float64))
+    update, _ = dense.train(start, x, y, *batches(), RULES["all"], dual=dual)
+    np.testing.assert_allclose(update, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("model", [(20, 10), (20, 16, 5)], ids=str)
+@pytest.mark.parametrize(
+    "solver",
+    [
+        SGD(epochs=3, batch=8, lr=0.1),
+        SGD(steps=7, batch=5, momentum=0.9),
+        SGD(epochs=2, batch=40, weight_decay=0.01, l2=0.02, lr_decay=0.9),
+        SGD(epochs=2, batch=3).plus(Proximal(0.7), Proximal(0.2)),
+        SGD(epochs=0),
+        SGD(epochs=2, shuffle=False),
+    ],
+    ids=repr,
+)
+def test_the_solver_does_the_same_with_both_kernels(model: tuple[int, ...], solver: SGD) -> None:
+    net, start, x, y = problem(model)
+    dense = Net(net.layout, Arithmetic(kernel="dense"))
+    key = Key(4).at(3).of("ann")
+    one, two = solver(net, start, x, y, key), solver(dense, start, x, y, key)
+    np.testing.assert_allclose(two.update_P, one.update_P, rtol=0, atol=1e-12)
+    assert two.loss == pytest.approx(one.loss, rel=1e-12)
+
+
+def test_kept_momentum_goes_on_where_it_was() -> None:
+    net, start, x, y = problem((20, 16, 5))
+    dense = Net(net.layout, Arithmetic(kernel="dense"))
+    solver = SGD(epochs=1, batch=8, momentum=0.9, momentum_memory="kept", weight_decay=0.01)
+    speed: dict[str, Any] = {"torch": None, "dense": None}
+    now = {"torch": start, "dense": start}
+    for t in range(3):
+        for name, using in (("torch", net), ("dense", dense)):
+            trained = solver(using, now[name], x, y, Key(4).at(t), speed[name])
+            now[name], speed[name] = now[name] + trained.update_P, trained.velocity
+    np.testing.assert_allclose(now["dense"], now["torch"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(speed["dense"], speed["torch"], rtol=0, atol=1e-12)
+
+
+def test_a_diverging_client_shows() -> None:
+    _, start, x, y = problem((20, 16, 5), np.float32)
+    dense = Dense(Perceptron((20, 16, 5), (True, True)), np.dtype(np.float32))
+    for dual in (False, True):
+        update, loss = dense.train(start, x * np.float32(1e30), y, *batches(), Rule(1e10), dual=dual)
+        assert not np.isfinite(update).all() and not np.isfinite(loss)
+
+
+def test_what_does_not_fit_is_refused_before_memory_is_touched() -> None:
+    _, start, x, y = problem((20, 10))
+    dense = Dense(Perceptron((20, 10), (True,)), np.dtype(np.float64))
+    with pytest.raises(ValueError, match="a label outside 0 to 9"):
+        dense.train(start, x, y + 5, *batches(), Rule(0.1))
+    with pytest.raises(ValueError, match="samples of 19 numbers for a model that takes 20"):
+        dense.train(start, x[:, :19], y, *batches(), Rule(0.1))
+
+
+def test_products_of_samples_are_kept_within_their_room() -> None:
+    rng = np.random.default_rng(0)
+    samples = [rng.normal(size=(10, 6)) for _ in range(4)]
+    dense = Dense(Perceptron((6, 2), (True,)), np.dtype(np.float64), room=2 * 800)
+    first = dense.gram(samples[0])
+    assert dense.gram(samples[0].copy()) is first  # known again by content
+    dense.gram(samples[1]), dense.gram(samples[0]), dense.gram(samples[2])  # the one longest unused makes room
+    assert dense.gram(samples[0]) is first
+    changed = samples[0].copy()
+    changed[9, 5] += 1e-9
+    np.testing.assert_allclose(dense.gram(changed), changed @ changed.T)
+
+
+def test_what_counts_as_a_perceptron() -> None:
+    class Own(nn.Linear):
+        pass
+
+    hooked = nn.Sequential(nn.Linear(2, 2))
+    hooked[0].register_forward_hook(lambda *_: None)
+    frozen = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2))
+    frozen[0].weight.requires_grad_(False)
+    shared = nn.Linear(2, 2)
+    not_one = {
+        "dropout": nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Dropout(0.1), nn.Linear(3, 2)),
+        "a subclass": nn.Sequential(Own(2, 2)),
+        "a hook": hooked,
+        "frozen": frozen,
+        "one output": nn.Sequential(nn.Linear(2, 1)),
+        "ends in ReLU": nn.Sequential(nn.Linear(2, 2), nn.ReLU()),
+        "the same layer twice": nn.Sequential(shared, nn.ReLU(), shared),
+        "two layers in a row": nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2)),
+        "nothing": nn.Sequential(),
+    }
+    assert {name: Perceptron.of(module) for name, module in not_one.items()} == dict.fromkeys(not_one)
+    assert Perceptron.of(nn.Linear(4, 3)) == Perceptron((4, 3), (True,))
+
+
+def test_the_form_is_a_matter_of_size_alone() -> None:
+    assert dual_pays(62, (784, 128, 10), 1240, 124, Rule(0.03))
+    assert not dual_pays(3000, (784, 10), 60000, 6000, Rule(0.03))
+    assert not dual_pays(10**6, (10**6, 10), 10**9, 10**8, Rule(0.03))  # products of that many are not formed
+
+
+@pytest.mark.parametrize("algorithm", ["flexcfl", "ifca", "wecfl"])
+def test_whole_runs_find_the_same_groups_with_both_kernels(algorithm: str) -> None:
+    settings: dict[str, Any] = {"partition": "permuted", "groups": 4, "rounds": 4, "epochs": 3, "lr": 0.1}
+    runs = [shoal.run(algorithm, "digits", engine="serial", kernel=k, **settings) for k in ("torch", "dense")]
+    assert runs[0].groups == runs[1].groups
+    assert runs[0].summary["best_accuracy"] == pytest.approx(runs[1].summary["best_accuracy"], abs=0.01)
+
+
+def test_the_kernel_is_settled_before_the_run_and_kept(tmp_path: Any) -> None:
+    shoal.run("fedavg", rounds=1, engine="serial", out=tmp_path / "auto")
+    assert 'kernel = "dense"' in (tmp_path / "auto" / "config.toml").read_text()
+    shoal.run("fedavg", model="cnn", rounds=1, epochs=0, engine="serial", out=tmp_path / "cnn")
+    assert 'kernel = "torch"' in (tmp_path / "cnn" / "config.toml").read_text()
+    with pytest.raises(BadInput, match="kernel=dense is not possible: the model is not made of linear layers"):
+        shoal.run("fedavg", model="cnn", kernel="dense", rounds=1, engine="serial")
