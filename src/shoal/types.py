@@ -172,6 +172,18 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What a method looked at to tell clients apart: a row per client, and whether directions or distances count."""
+
+    what: str  # such as "updates"
+    measure: Literal["cosine", "euclidean"]
+    cohort: Cohort
+    rows_ND: Array
+    from_KD: Array | None = None  # if the rows are to be taken from somewhere else than zero: there, row by `which_N`
+    which_N: Array | None = None
+
+
+@dataclass(frozen=True)
 class Record:
     """What an algorithm reports of a round: its training answers, what servers relayed, measures and events."""
 
@@ -181,6 +193,7 @@ class Record:
     stays: bool = False  # in a real federation nothing would have travelled: models were moved by the simulation alone
     measures: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
+    compared: Compared | None = None  # None: the run looks at what clients trained
 
 
 class Algorithm(Protocol):

@@ -20,7 +20,7 @@ from shoal.selection import All
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Losses, Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class CFL:
         state = replace(state, theta_KP=theta_KP, server=server)
         if self.path_choice:
             state = replace(state, choice=self._choose(state, engine, key("choose")))
-        return state, Record(trained=inside, measures=measures, events=events)
+        compared = Compared("updates", "cosine", got.cohort, got["update"][:, engine.layout.trainable])
+        return state, Record(trained=inside, measures=measures, events=events, compared=compared)
 
     def serve(self, state: State) -> Serving:
         if not len(state.choice):

@@ -21,7 +21,7 @@ from shoal.selection import Random
 from shoal.solvers import SGD, Proximal
 from shoal.table import Serving, Table
 from shoal.tasks import Ahead, Keep, Nearest, Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class FedGroup:
         group = Table().put(got.cohort, labels_N)
         w_KP = w0_KP if self.start_from_w0 else w_KP
         state = State(w_KP, w0_P, directions_KP, group, per_group(weighted_mean(), engine.layout).init(w_KP))
+        rows_NP = early(got)["update"][:, engine.layout.trainable]
+        compared = Compared("pre-training updates", "cosine", got.cohort, rows_NP)
         came = None
         if self.cold_start == "eager":
             state, _, came = self._join(state, engine.clients.ids, engine, key("newcomers"))
@@ -104,7 +106,7 @@ class FedGroup:
             got = got if came is None else together(got, came)
             w_KP, server = per_group(weighted_mean(), engine.layout).apply(state.w_KP, got, state.server)
             state, measures = replace(state, w_KP=w_KP, server=server), {**measures, "reused": len(got)}
-        return state, Record(measures=measures)
+        return state, Record(measures=measures, compared=compared)
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         state, measures, events = self._migrate(state, engine, key("migrate"))

@@ -20,7 +20,7 @@ from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Describe, Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, option
 
 MEASURED = 1000  # groups up to which all pairs are compared for the record
 
@@ -87,7 +87,10 @@ class FedGSP:
         got = engine.chain(Train(self.solver), chains, state.w_KP, zeros_M, key("train"))  # lines 6 to 13
         w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)  # line 14, D16
         handed = between(chains, got) if self.transfer == "direct" else 0
-        return State(w_KP, V, seat, server), Record(trained=got, handed=handed, measures=report(groups, chains, V))
+        told = tuple(c for c in who if c in V)
+        compared = Compared("label histograms", "cosine", told, V.get(told, 0.0))
+        record = Record(trained=got, handed=handed, measures=report(groups, chains, V), compared=compared)
+        return State(w_KP, V, seat, server), record
 
     def serve(self, state: State) -> Serving:
         return Serving(state.w_KP, kind="one")

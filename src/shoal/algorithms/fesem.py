@@ -21,7 +21,7 @@ from shoal.selection import All, Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 TO_CONVERGENCE = 300
 
@@ -101,7 +101,9 @@ class FeSEM:
             record = replace(record, measures={**record.measures, **b})
         kept_KP = Omega_KP if first else state.first_KP
         group = state.group.put(got.cohort, found.labels_N)
-        return State(Omega_KP, group, state.w0_P, kept_KP, server), replace(record, trained=got)
+        compared = Compared("local models", "euclidean", got.cohort, self._seen(omega_NP, engine.layout))
+        record = replace(record, trained=got, compared=compared)
+        return State(Omega_KP, group, state.w0_P, kept_KP, server), record
 
     def serve(self, state: State) -> Serving:
         return Serving(state.Omega_KP, state.group)

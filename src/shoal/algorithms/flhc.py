@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from shoal.selection import All, Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,14 @@ class FLHC:
         state, cohort = welcome(self, state, cohort, engine, key("newcomers"))
         got = engine.map(Train(self.solver), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         measures: Mapping[str, Any] = {}
+        compared = None
         if cut:
+            kind: Literal["cosine", "euclidean"] = "cosine" if self.metric == "cosine" else "euclidean"
+            compared = Compared("updates", kind, got.cohort, got["update"][:, engine.layout.trainable])
             state, measures = self._cluster(state, got, engine, key("cluster"))
             got = replace(got, which_N=state.group.get(got.cohort, 0), models_KP=state.w_KP)
         w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)
-        return replace(state, w_KP=w_KP, server=server), Record(trained=got, measures=measures)
+        return replace(state, w_KP=w_KP, server=server), Record(trained=got, measures=measures, compared=compared)
 
     def serve(self, state: State) -> Serving:
         return Serving(state.w_KP, state.group)

@@ -14,6 +14,7 @@ from shoal.cli.fetch import fetch
 from shoal.cli.listing import listing
 from shoal.cli.partition import partition
 from shoal.cli.probe import probe
+from shoal.cli.report import report
 from shoal.cli.resume import resume
 from shoal.cli.run import run
 from shoal.cli.screen import Format, FormatOption, emit
@@ -61,6 +62,7 @@ def common(version: Version = False) -> None:
 app.command("run")(run)
 app.command("resume")(resume)
 app.command("compare")(compare)
+app.command("report")(report)
 app.command("advise")(advise)
 app.command("list")(listing)
 app.command("partition")(partition)

@@ -12,7 +12,15 @@ from shoal.experiment.row import Row
 if TYPE_CHECKING:
     import pandas as pd
 
-HIDDEN = ("clients", "traffic", "time", "measures")  # nested parts of a record, left out of tables
+HIDDEN = (
+    "clients",
+    "members",
+    "labels",
+    "likeness",
+    "traffic",
+    "time",
+    "measures",
+)  # nested parts of a record, left out of tables
 NOT_CLIENTS_WORK = ("evaluate", "losses", "gradient")  # diagnostics: not in the papers' traffic
 
 

@@ -16,6 +16,7 @@ from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
 from shoal.errors import BadInput, RunFolderError, unknown
 from shoal.experiment.arithmetic import compiles, local_steps
+from shoal.experiment.callbacks import check_trackers
 from shoal.experiment.config import (
     SOLVER_KEYS,
     Settings,
@@ -79,6 +80,7 @@ def prepare(
     if settings.min_answers > asked:
         raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
     check_device(settings.device)
+    check_trackers(settings.track)
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
     layout = make_layout(settings, model, source, chosen)

@@ -19,6 +19,7 @@ from shoal.measures.madc import madc
 from shoal.measures.metric import Metric, pairwise
 from shoal.measures.nearest import client_cold_start
 from shoal.measures.objective import objective, wecfl_objective
+from shoal.measures.principal import Plane, principal
 from shoal.measures.validity import (
     Choice,
     Cluster,
@@ -71,6 +72,8 @@ __all__ = [
     "clustering_step",
     "descent_step",
     "relative_contrast",
+    "Plane",
+    "principal",
     "ClassKernel",
     "cpd",
     "cpd_pairs",
