@@ -15,6 +15,7 @@ from shoal.cli.partition import partition
 from shoal.cli.resume import resume
 from shoal.cli.run import run
 from shoal.cli.screen import Format, FormatOption, emit
+from shoal.cli.ui import ui
 from shoal.version import __version__
 
 EPILOGUE = """
@@ -59,6 +60,7 @@ def common(version: Version = False) -> None:
 app.command("run")(run)
 app.command("resume")(resume)
 app.command("compare")(compare)
+app.command("ui")(ui)
 app.command("list")(listing)
 app.command("partition")(partition)
 app.command("fetch")(fetch)

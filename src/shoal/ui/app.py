@@ -1,0 +1,143 @@
+"""The pages and what they ask for. Everything is read, nothing is written; a run is named by its place in the list."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import plotly
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from shoal.errors import BadInput, ShoalError
+from shoal.report.figure import THEMES
+from shoal.ui import answers
+from shoal.ui.guard import Guard
+from shoal.ui.runs import Entry, Runs
+
+PAUSE = 1.0  # seconds between two looks at the files
+HEARTBEAT = 15  # looks without news after which a page is told that we are still here
+MOST = 200  # runs in one comparison
+STATIC = {
+    "app.js": "text/javascript",
+    "draw.js": "text/javascript",
+    "style.css": "text/css",
+    "icon.svg": "image/svg+xml",
+}
+
+
+def make_app(folder: Path, host: str, token: str | None, closing: Callable[[], bool] = lambda: False) -> ASGIApp:
+    """The application for one folder; `closing` says when streams must end."""
+    runs = Runs(folder)
+    pages = Pages(runs, closing)
+    routes = [
+        Route("/", pages.index),
+        Route("/static/{name}", pages.static),
+        Route("/api/runs", pages.runs),
+        Route("/api/run", pages.run),
+        Route("/api/figure.csv", pages.csv),
+        Route("/api/compare", pages.compare),
+        Route("/api/events", pages.events),
+    ]
+    return Guard(Starlette(routes=routes, exception_handlers={ShoalError: sentence}), host, token)
+
+
+class Pages:
+    """One method per address. Plain ones work in a thread, so that a slow disk holds nobody up."""
+
+    def __init__(self, runs: Runs, closing: Callable[[], bool]) -> None:
+        self._runs, self._closing = runs, closing
+
+    def index(self, request: Request) -> Response:
+        return Response(resource("index.html"), media_type="text/html", headers=FRESH)
+
+    def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name == "theme.css":
+            return Response(theme_css(), media_type="text/css", headers=FRESH)
+        if name == "plotly.js":
+            kept = {"cache-control": "private, max-age=86400"}
+            return Response(resource("package_data/plotly.min.js", plotly), media_type="text/javascript", headers=kept)
+        if name not in STATIC:
+            return PlainTextResponse("there is no such file\n", 404)
+        return Response(resource(f"static/{name}"), media_type=STATIC[name], headers=FRESH)
+
+    def runs(self, request: Request) -> Response:
+        entries = self._runs.look()
+        return json_of({"folder": self._runs.root.name or "/", "runs": [e.document() for e in entries.values()]})
+
+    def run(self, request: Request) -> Response:
+        path = request.query_params.get("path", "")
+        folder = self._runs.folder(path)
+        return json_of({"entry": self._runs.look()[path].document(), **answers.run_document(folder)})
+
+    def csv(self, request: Request) -> Response:
+        path, key = (request.query_params.get(name, "") for name in ("path", "key"))
+        table = answers.figure_csv(self._runs.folder(path), key)
+        return Response(
+            table, media_type="text/csv", headers={"content-disposition": f'attachment; filename="{key}.csv"'}
+        )
+
+    def compare(self, request: Request) -> Response:
+        paths = list(dict.fromkeys(request.query_params.getlist("path")))[:MOST]
+        return json_of(answers.comparison_document([self._runs.folder(p) for p in paths], target_of(request)))
+
+    async def events(self, request: Request) -> Response:
+        """A stream of what changes in the list: entries that are new or other than before, and paths that are gone."""
+        return StreamingResponse(self._stream(request), media_type="text/event-stream", headers=FRESH)
+
+    async def _stream(self, request: Request) -> AsyncIterator[str]:
+        told: dict[str, int] = {}
+        quiet = HEARTBEAT
+        while not self._closing() and not await request.is_disconnected():
+            entries: dict[str, Entry] = await run_in_threadpool(self._runs.look)
+            changed = [e.document() for e in entries.values() if told.get(e.path) != e.version]
+            gone = [path for path in told if path not in entries]
+            told = {e.path: e.version for e in entries.values()}
+            quiet += 1
+            if changed or gone:
+                yield f"data: {json.dumps({'changed': changed, 'gone': gone})}\n\n"
+                quiet = 0
+            elif quiet >= HEARTBEAT:
+                yield ": still here\n\n"
+                quiet = 0
+            await asyncio.sleep(PAUSE)
+
+
+FRESH = {"cache-control": "no-store"}
+
+
+def target_of(request: Request) -> float | None:
+    text = request.query_params.get("target", "")
+    try:
+        return float(text) if text else None
+    except ValueError as e:
+        raise BadInput("a target is an accuracy between 0 and 1") from e
+
+
+async def sentence(request: Request, error: Exception) -> Response:
+    """What is wrong, for the page to show."""
+    return JSONResponse({"error": " ".join(str(error).split())}, 404, headers=FRESH)
+
+
+def json_of(document: dict[str, Any]) -> Response:
+    return JSONResponse(document, headers=FRESH)
+
+
+def resource(name: str, package: Any = "shoal.ui") -> bytes:
+    return files(package).joinpath(name).read_bytes()
+
+
+def theme_css() -> str:
+    """The colours of the figures as variables of the page."""
+    light, dark = ("".join(f"--{k}:{v};" for k, v in THEMES[name].items()) for name in ("light", "dark"))
+    automatic = f"@media (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{dark}color-scheme:dark}}}}"
+    return f":root{{{light}color-scheme:light}}\n{automatic}\n:root[data-theme=dark]{{{dark}color-scheme:dark}}\n"
