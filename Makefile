@@ -12,8 +12,8 @@ ARGS ?=
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
 
-demo: .venv/core ## a small run, from nothing to a report
-	@$(BIN)/shoal $(DEMO)
+demo: .venv/report ## a small run, from nothing to a report
+	@out=runs/demo-$$(date +%Y%m%d-%H%M%S) && $(BIN)/shoal $(DEMO) out=$$out && $(BIN)/shoal report $$out
 
 test: .venv/dev ## the tests, without the slow ones (ARGS="-k word" is passed on to pytest)
 	@$(BIN)/python -m pytest -q $(ARGS)
@@ -37,10 +37,10 @@ clean: ## remove everything that can be made again; runs stay
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shoal needs Python 3.11 or newer; name one with make PYTHON=...")'
 	@$(PYTHON) -m venv .venv
 
-.venv/core: pyproject.toml constraints.txt | .venv/bin/python
-	@$(INSTALL) -e .
+.venv/report: pyproject.toml constraints.txt | .venv/bin/python
+	@$(INSTALL) -e ".[report]"
 	@touch $@
 
 .venv/dev: pyproject.toml constraints.txt | .venv/bin/python
 	@$(INSTALL) -e ".[dev]"
-	@touch $@ .venv/core
+	@touch $@ .venv/report

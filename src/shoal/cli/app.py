@@ -12,6 +12,7 @@ from shoal.cli.doctor import doctor
 from shoal.cli.fetch import fetch
 from shoal.cli.listing import listing
 from shoal.cli.partition import partition
+from shoal.cli.report import report
 from shoal.cli.resume import resume
 from shoal.cli.run import run
 from shoal.cli.screen import Format, FormatOption, emit
@@ -60,6 +61,7 @@ def common(version: Version = False) -> None:
 app.command("run")(run)
 app.command("resume")(resume)
 app.command("compare")(compare)
+app.command("report")(report)
 app.command("ui")(ui)
 app.command("list")(listing)
 app.command("partition")(partition)

@@ -118,6 +118,14 @@ class Run:
         model_P = got["model"][0] if "model" in got.fields else self.serving.models_KP[k]
         return Assigned(k, self.plan.layout.module(model_P))
 
+    def report(self, out: str | Path | None = None) -> Path:
+        """Write a page that shows the run, by default `report.html` in its folder; the path of the page."""
+        if self.folder is None:
+            raise ShoalError("run.report() shows what is in a run's folder; give shoal.run(...) one with out=DIR")
+        from shoal.report import report
+
+        return report([self.folder], out)
+
     def _inputs(self, x: Any) -> Array:
         federation = self.plan.federation
         samples = np.asarray(x)

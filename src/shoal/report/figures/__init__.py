@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from shoal.report.figure import Drawn, Figure, Missing
 from shoal.report.figures import clients, compared, curves, diagnostics, events, groups, likeness, tree
@@ -13,8 +14,8 @@ __all__ = ["COMPARISON", "RUN", "Figure", "Missing", "compared", "of_run"]
 # The figures of one run, by section, in reading order.
 RUN: dict[str, tuple[Callable[[Told], Drawn], ...]] = {
     "Result": (curves.accuracy, curves.f1, curves.loss),
-    "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms, groups.labels),
-    "How alike clients are": (likeness.similarity, likeness.plane, likeness.plane_by_truth),
+    "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms),
+    "How alike clients are": (likeness.similarity, likeness.plane, likeness.plane_by_truth, groups.labels),
     "Clients": (clients.strip,),
     "What happened": (events.by_round,),
     "Cost": (curves.traffic,),
@@ -30,6 +31,7 @@ RUN: dict[str, tuple[Callable[[Told], Drawn], ...]] = {
 COMPARISON = (compared.accuracy, compared.seeds, compared.traffic, compared.f1, compared.loss, compared.agreement)
 
 
-def of_run(told: Told) -> dict[str, list[Drawn]]:
-    """All figures of a run, by section."""
-    return {section: [draw(told) for draw in figures] for section, figures in RUN.items()}
+def of_run(told: Told, place: likeness.Place = likeness.components) -> dict[str, list[Drawn]]:
+    """All figures of a run, by section; `place` puts clients into the plane."""
+    placed = {f: partial(f, place=place) for f in (likeness.plane, likeness.plane_by_truth)}
+    return {section: [placed.get(draw, draw)(told) for draw in figures] for section, figures in RUN.items()}

@@ -35,7 +35,7 @@ def sizes(told: Told) -> Drawn:
         table += [[told.group(k), t, n] for t, n in zip(x, y, strict=True)]
     caption = "Height is the number of clients of a group; a group that swallows the others is a collapse."
     layout = {"xaxis": rounds_axis(), "yaxis": axis("clients (number)", rangemode="tozero"), "hovermode": "x unified"}
-    return Figure("sizes", "Group sizes", caption, ("group", "round", "clients"), table, traces, layout)
+    return Figure("sizes", "Group sizes", caption, ("group", "round", "clients"), table, traces, layout, True, 260)
 
 
 def flow(told: Told) -> Drawn:
@@ -60,7 +60,6 @@ def flow(told: Told) -> Drawn:
     trace = {
         "type": "sankey",
         "arrangement": "fixed",
-        "domain": {"y": [0, 0.9]},
         "node": {**positions(nodes, len(picked)), "pad": 10, "thickness": 12, "line": {"width": 0}}
         | {"label": [text(told.group(k), 10) if s in (0, len(picked) - 1) else "" for s, k, _ in nodes]}
         | {"color": [colour(k) for _, k, _ in nodes]}
@@ -80,9 +79,19 @@ def flow(told: Told) -> Drawn:
     table: list[list[Cell]] = [
         [picked[s][0], picked[s + 1][0], told.group(a), told.group(b), n] for s, a, b, n in links
     ]
-    caption = f"Bands are clients, from left to right; darker bands change groups. {moves_sentence(told, moves)}"
+    caption = f"Bands are clients, from left to right; stronger ones change groups. {moves_sentence(told, moves)}"
     columns = ("from round", "to round", "from group", "to group", "clients")
-    return Figure("flow", title, caption, columns, table, [trace], {"annotations": marks}, True, 380)
+    return Figure(
+        "flow",
+        title,
+        caption,
+        columns,
+        table,
+        [trace],
+        {"annotations": marks, "margin": {"l": 8, "r": 8, "t": 26, "b": 12}},
+        True,
+        360,
+    )
 
 
 def stages(members: list[tuple[int, Mapping[str, int]]]) -> tuple[list[int], int]:
@@ -130,7 +139,15 @@ def positions(nodes: list[tuple[int, int, int]], columns: int) -> dict[str, list
 def heading(label: str, x: float) -> dict[str, Any]:
     """A word above the figure."""
     side = "left" if x == 0 else "right" if x == 1 else "center"
-    place = {"xref": "paper", "yref": "paper", "x": x, "y": 1.0, "xanchor": side, "yanchor": "top", "showarrow": False}
+    place = {
+        "xref": "paper",
+        "yref": "paper",
+        "x": x,
+        "y": 1.01,
+        "xanchor": side,
+        "yanchor": "bottom",
+        "showarrow": False,
+    }
     return {**place, "text": label, "font": {"size": 11, "color": "@muted"}}
 
 
@@ -151,6 +168,7 @@ def labels(told: Told) -> Drawn:
         "x": classes,
         "y": list(range(len(names))),
         "zmin": 0,
+        "zmax": max(max(row) for row in z),
         "colorscale": [[0, "@zero"], [1, "@high"]],
         "colorbar": bar("share (%)"),
         "xgap": 1,
@@ -162,7 +180,7 @@ def labels(told: Told) -> Drawn:
     ticks = {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names, "autorange": "reversed"}
     x = axis("class", showgrid=False, zeroline=False, **({"dtick": 1} if len(classes) <= 20 else {}))
     layout = {"xaxis": x, "yaxis": axis("group", showgrid=False, zeroline=False, **ticks)}
-    return Figure("labels", title, caption, ("group", "class", "samples"), table, [trace], layout)
+    return Figure("labels", title, caption, ("group", "class", "samples"), table, [trace], layout, False, 420)
 
 
 def bar(title: str) -> dict[str, Any]:

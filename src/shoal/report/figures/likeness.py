@@ -14,7 +14,7 @@ from shoal.report.figures.groups import bar
 from shoal.report.read import Row, Told
 from shoal.types import Array
 
-SHOWN = 6  # pictures of a run
+SHOWN = 4  # pictures of a run
 NOTHING = "no round has a picture of how alike clients are (runs of earlier versions have none)"
 Place = Callable[[Row], tuple[list[float], list[float], str, str]]  # picture -> x, y, their names
 
@@ -53,20 +53,16 @@ def similarity(told: Told) -> Drawn:
     for number, (t, p) in enumerate(pictures):
         order, cosine = ordered(p), p["measure"] == "cosine"
         z_NN = unpack(p["pairs"], len(order), 1.0 if cosine else 0.0)[np.ix_(order, order)] * p["scale"]
-        names = [text(p["ids"][i], 30) for i in order]
         scale = [[0, "@low"], [0.5, "@zero"], [1, "@high"]] if cosine else [[0, "@high"], [1, "@zero"]]
         trace: Trace = {"type": "heatmap", "z": [[float(f"{v:.3g}") for v in row] for row in z_NN.tolist()]}
         trace |= {"colorscale": scale, "colorbar": bar("cosine similarity" if cosine else "Euclidean distance")}
         trace |= {"zmin": -1 if cosine else 0, "zmax": 1 if cosine else p["scale"], "visible": number == active}
-        trace |= {"text": names, "hovertemplate": "%{y} and %{x}: %{z}<extra></extra>"}
-        trace.pop("text")
         axes = ticks(told, p, order)
         options.append({"label": str(t), "traces": [number], "layout": {"shapes": edges(p, order), **axes}})
         traces.append({**trace, "hovertemplate": "row %{y}, column %{x}: %{z}<extra></extra>"})
-        rank = [p["ids"][i] for i in order]
-        upper = zip(*np.triu_indices(len(rank), 1), strict=True)
         if number == active:
-            table = [[t, rank[i], rank[j], traces[-1]["z"][i][j]] for i, j in upper]
+            rank = [p["ids"][i] for i in order]
+            table = [[name, *row] for name, row in zip(rank, traces[-1]["z"], strict=True)]
     t, p = pictures[active]
     layout = {
         "xaxis": axis("client, ordered by group", showgrid=False, zeroline=False),
@@ -81,9 +77,7 @@ def similarity(told: Told) -> Drawn:
             layout[where][key] = value
     seen = sentence(p)
     caption = f"{seen} Blocks along the diagonal are clients that learn alike; lines part the groups."
-    return Figure(
-        "similarity", title, caption, ("round", "client", "client", "value"), table, traces, layout, False, 420
-    )
+    return Figure("similarity", title, caption, (f"round {t}", *rank), table, traces, layout, False, 420)
 
 
 def sentence(picture: Row) -> str:
@@ -123,7 +117,12 @@ def edges(picture: Row, order: Array) -> list[dict[str, Any]]:
 def components(picture: Row) -> tuple[list[float], list[float], str, str]:
     """The first two principal components, as recorded."""
     first, second = (f"{100 * share:.0f} %" for share in picture["share"])
-    return picture["x"], picture["y"], f"first principal component ({first} of variance)", f"second ({second})"
+    return (
+        picture["x"],
+        picture["y"],
+        f"first principal component ({first} of variance)",
+        f"second principal component ({second})",
+    )
 
 
 def neighbours(picture: Row) -> tuple[list[float], list[float], str, str]:
