@@ -25,7 +25,9 @@ from shoal.experiment.compare import compare
 from shoal.experiment.folder import Folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")]
-DRAWN = "() => { const c = [...document.querySelectorAll('.chart')]; return c.length > 0 && c.every(x => x.dataset.drawn) }"
+DRAWN = (
+    "() => { const c = [...document.querySelectorAll('.chart')]; return c.length > 0 && c.every(x => x.dataset.drawn) }"
+)
 
 
 @contextmanager
@@ -170,7 +172,9 @@ def test_a_running_run_is_followed(page: Any, address: str, shown: Path) -> None
         assert after > before
         x = page.evaluate("document.querySelector('#figure-accuracy .chart').data.at(-1).x")
         assert x[-1] > before
-    page.wait_for_function(f"document.getElementById('page').dataset.round >= {Folder(shown / 'live').history()[-1]['round']}")
+    page.wait_for_function(
+        f"document.getElementById('page').dataset.round >= {Folder(shown / 'live').history()[-1]['round']}"
+    )
 
 
 def test_hostile_names_are_shown_as_text(page: Any, address: str) -> None:

@@ -20,7 +20,10 @@ __all__ = ["shoal"]
 
 def test_a_folder_that_is_not_there(shoal: Shoal) -> None:
     got = shoal("ui", "nowhere")
-    assert (got.exit_code, got.stderr) == (4, "shoal: there is no folder nowhere; give one that holds runs: shoal ui DIR\n")
+    assert (got.exit_code, got.stderr) == (
+        4,
+        "shoal: there is no folder nowhere; give one that holds runs: shoal ui DIR\n",
+    )
     assert not Path("nowhere").exists()
 
 

@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import plotly
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,18 +18,23 @@ from starlette.types import ASGIApp
 
 from shoal.errors import BadInput, ShoalError
 from shoal.report.figure import THEMES
-from shoal.ui import answers
+from shoal.ui.answers import document_of
 from shoal.ui.guard import Guard
 from shoal.ui.runs import Entry, Runs
 
 PAUSE = 1.0  # seconds between two looks at the files
 HEARTBEAT = 15  # looks without news after which a page is told that we are still here
+FRESH = {"cache-control": "no-store"}
+KEPT = {"cache-control": "private, max-age=86400"}
 MOST = 200  # runs in one comparison
-STATIC = {
-    "app.js": "text/javascript",
-    "draw.js": "text/javascript",
-    "style.css": "text/css",
-    "icon.svg": "image/svg+xml",
+STATIC = {  # name: package, file and kind
+    "app.js": ("shoal.ui", "static/app.js", "text/javascript"),
+    "parts.js": ("shoal.ui", "static/parts.js", "text/javascript"),
+    "style.css": ("shoal.ui", "static/style.css", "text/css"),
+    "icon.svg": ("shoal.ui", "static/icon.svg", "image/svg+xml"),
+    "chart.js": ("shoal.report", "static/chart.js", "text/javascript"),
+    "page.css": ("shoal.report", "static/page.css", "text/css"),
+    "plotly.js": ("plotly", "package_data/plotly.min.js", "text/javascript"),
 }
 
 
@@ -42,9 +46,7 @@ def make_app(folder: Path, host: str, token: str | None, closing: Callable[[], b
         Route("/", pages.index),
         Route("/static/{name}", pages.static),
         Route("/api/runs", pages.runs),
-        Route("/api/run", pages.run),
-        Route("/api/figure.csv", pages.csv),
-        Route("/api/compare", pages.compare),
+        Route("/api/page", pages.page),
         Route("/api/events", pages.events),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={ShoalError: sentence}), host, token)
@@ -63,32 +65,20 @@ class Pages:
         name = request.path_params["name"]
         if name == "theme.css":
             return Response(theme_css(), media_type="text/css", headers=FRESH)
-        if name == "plotly.js":
-            kept = {"cache-control": "private, max-age=86400"}
-            return Response(resource("package_data/plotly.min.js", plotly), media_type="text/javascript", headers=kept)
         if name not in STATIC:
             return PlainTextResponse("there is no such file\n", 404)
-        return Response(resource(f"static/{name}"), media_type=STATIC[name], headers=FRESH)
+        package, file, kind = STATIC[name]
+        return Response(resource(file, package), media_type=kind, headers=KEPT if package == "plotly" else FRESH)
 
     def runs(self, request: Request) -> Response:
         entries = self._runs.look()
         return json_of({"folder": self._runs.root.name or "/", "runs": [e.document() for e in entries.values()]})
 
-    def run(self, request: Request) -> Response:
-        path = request.query_params.get("path", "")
-        folder = self._runs.folder(path)
-        return json_of({"entry": self._runs.look()[path].document(), **answers.run_document(folder)})
-
-    def csv(self, request: Request) -> Response:
-        path, key = (request.query_params.get(name, "") for name in ("path", "key"))
-        table = answers.figure_csv(self._runs.folder(path), key)
-        return Response(
-            table, media_type="text/csv", headers={"content-disposition": f'attachment; filename="{key}.csv"'}
-        )
-
-    def compare(self, request: Request) -> Response:
+    def page(self, request: Request) -> Response:
+        """One run, or several side by side."""
         paths = list(dict.fromkeys(request.query_params.getlist("path")))[:MOST]
-        return json_of(answers.comparison_document([self._runs.folder(p) for p in paths], target_of(request)))
+        folders = [self._runs.folder(path) for path in paths or [""]]
+        return json_of(document_of(folders, target_of(request)))
 
     async def events(self, request: Request) -> Response:
         """A stream of what changes in the list: entries that are new or other than before, and paths that are gone."""
@@ -112,9 +102,6 @@ class Pages:
             await asyncio.sleep(PAUSE)
 
 
-FRESH = {"cache-control": "no-store"}
-
-
 def target_of(request: Request) -> float | None:
     text = request.query_params.get("target", "")
     try:
@@ -132,7 +119,7 @@ def json_of(document: dict[str, Any]) -> Response:
     return JSONResponse(document, headers=FRESH)
 
 
-def resource(name: str, package: Any = "shoal.ui") -> bytes:
+def resource(name: str, package: str = "shoal.ui") -> bytes:
     return files(package).joinpath(name).read_bytes()
 
 

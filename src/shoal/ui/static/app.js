@@ -1,21 +1,21 @@
 // The pages: a list of runs, one run, several runs side by side. The address after # says which.
 
-import { bytes, drawn, duration, el, number, percent, progress, spark, state, table } from "./draw.js";
+import { book, bytes, el, number, percent, progress, spark, state, when } from "./parts.js";
 
 const page = document.getElementById("page");
 const runs = new Map(); // path -> entry
 const chosen = new Set(); // paths ticked for a comparison
 let filter = "", order = { by: "started", down: true };
-let view = null; // what is on the page: { update(paths), restyle() }
+let view = null; // what is on the page: { update(paths), end() }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What comes from the server
 
 async function ask(address, parameters = []) {
   const answer = await fetch(`${address}?${new URLSearchParams(parameters)}`);
-  const document = await answer.json();
-  if (!answer.ok) throw new Error(document.error ?? answer.statusText);
-  return document;
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.error ?? answer.statusText);
+  return found;
 }
 
 function listen() {
@@ -46,7 +46,8 @@ const COLUMNS = [
   ["sent", (e) => e.bytes],
 ];
 
-export function matches(entry, text) {
+// Every word must fit: key=value the setting of that name, any other word the name, method, data, model or state.
+function matches(entry, text) {
   const about = [entry.path, entry.algorithm, entry.state, entry.settings.data, entry.settings.model].join(" ").toLowerCase();
   return text.toLowerCase().split(/\s+/).filter(Boolean).every((word) => {
     const [key, value] = word.split("=");
@@ -56,32 +57,51 @@ export function matches(entry, text) {
 }
 
 function list() {
-  const body = el("tbody");
-  const heads = el("tr");
-  const count = el("span", { class: "muted" });
+  const body = el("tbody"), heads = el("tr"), count = el("span", { className: "muted" });
+  const button = (text, onclick) => el("button", { className: "plain", type: "button", onclick }, text);
   const box = el("input", {
     type: "search", id: "filter", placeholder: "filter: ifca seed=1 running", value: filter, ariaLabel: "filter runs",
     autocomplete: "off", spellcheck: false, oninput: () => ((filter = box.value), fill()),
   });
-  const go = el("a", { class: "button", id: "compare" });
-  const none = el("button", { class: "plain", type: "button", onclick: () => (chosen.clear(), fill()) }, "none");
-  const all = el("button", { class: "plain", type: "button", onclick: () => (shown().forEach((e) => chosen.add(e.path)), fill()) }, "all shown");
-  const tray = el("div", { class: "tray" }, el("span", { class: "muted" }, "choose"), all, none, go);
+  const go = el("a", { className: "button", id: "compare" });
+  const tray = el("div", { className: "tray" }, el("span", { className: "muted" }, "choose"),
+    button("all shown", () => (shown().forEach((e) => chosen.add(e.path)), fill())), button("none", () => (chosen.clear(), fill())), go);
+  const empty = el("p", { className: "empty muted" }, "There is no run in this folder yet. One that begins will appear here: shoal run.");
 
-  const shown = () => {
+  function shown() {
     const [, by] = COLUMNS.find(([name]) => name === order.by);
-    const found = [...runs.values()].filter((entry) => matches(entry, filter));
     const up = (a, b) => (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : a.path < b.path ? -1 : 1);
+    const found = [...runs.values()].filter((entry) => matches(entry, filter));
     return found.sort((a, b) => (order.down ? up(b, a) : up(a, b)));
-  };
+  }
+
+  function head([name], i) {
+    const turn = () => ((order = { by: name, down: order.by === name ? !order.down : true }), fill());
+    const arrow = order.by === name ? (order.down ? " ↓" : " ↑") : "";
+    return el("th", { className: i > 2 ? "number" : "" }, el("button", { className: "head", type: "button", onclick: turn }, name + arrow));
+  }
+
+  function row(entry) {
+    const tick = el("input", {
+      type: "checkbox", checked: chosen.has(entry.path), ariaLabel: `compare ${entry.path}`,
+      onchange: () => (tick.checked ? chosen.add(entry.path) : chosen.delete(entry.path), fill()),
+    });
+    const about = [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`].filter(Boolean).join(" · ");
+    const cells = [percent(entry.best), percent(entry.worst), String(entry.groups ?? "–"), number(entry.ari), bytes(entry.bytes)];
+    return el("tr", { "data-path": entry.path, className: entry.problem ? "broken" : "" },
+      el("td", { className: "tick" }, tick),
+      el("td", { className: "name" }, el("a", { href: `#/run/${encodeURIComponent(entry.path)}` }, entry.path),
+        el("div", { className: "muted" }, entry.problem || about)),
+      el("td", { className: "when muted" }, when(entry.started)),
+      el("td", { className: "far" }, el("div", {}, `${Math.max(0, entry.round)} / ${entry.rounds}`), progress(entry)),
+      el("td", { className: "number accuracy" }, spark(entry.curve), percent(entry.accuracy)),
+      cells.map((text) => el("td", { className: "number" }, text)),
+      el("td", { className: "how" }, state(entry)));
+  }
 
   function fill() {
     const found = shown();
-    heads.replaceChildren(el("th"), ...COLUMNS.map(([name], i) => {
-      const turn = () => ((order = { by: name, down: order.by === name ? !order.down : true }), fill());
-      const arrow = order.by === name ? (order.down ? " ↓" : " ↑") : "";
-      return el("th", { class: i > 2 ? "number" : "" }, el("button", { class: "head", type: "button", onclick: turn }, name + arrow));
-    }), el("th", {}, ""));
+    heads.replaceChildren(el("th"), ...COLUMNS.map(head), el("th"));
     body.replaceChildren(...found.map(row));
     count.textContent = found.length === runs.size ? `${runs.size} runs` : `${found.length} of ${runs.size} runs`;
     go.textContent = chosen.size > 1 ? `compare ${chosen.size}` : "compare";
@@ -90,192 +110,70 @@ function list() {
     empty.hidden = runs.size > 0;
   }
 
-  function row(entry) {
-    const tick = el("input", {
-      type: "checkbox", checked: chosen.has(entry.path), ariaLabel: `compare ${entry.path}`,
-      onchange: () => (tick.checked ? chosen.add(entry.path) : chosen.delete(entry.path), fill()),
-    });
-    const about = entry.problem || [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`].filter(Boolean).join(" · ");
-    const cells = [
-      percent(entry.accuracy), percent(entry.best), percent(entry.worst), entry.groups ?? "–", number(entry.ari), bytes(entry.bytes),
-    ];
-    return el("tr", { "data-path": entry.path, class: entry.problem ? "broken" : "" },
-      el("td", { class: "tick" }, tick),
-      el("td", { class: "name" }, el("a", { href: `#/run/${encodeURIComponent(entry.path)}` }, entry.path), el("div", { class: "muted" }, about)),
-      el("td", { class: "when muted" }, when(entry.started)),
-      el("td", { class: "far" }, el("div", {}, `${Math.max(0, entry.round)} / ${entry.rounds}`), progress(entry)),
-      ...cells.map((text, i) => el("td", { class: i ? "number" : "number accuracy" }, i === 0 ? spark(entry.curve) : null, String(text))),
-      el("td", { class: "how" }, state(entry)));
-  }
-
-  const empty = el("p", { class: "empty muted" }, "There is no run in this folder yet. One that begins will appear here: shoal run.");
   page.replaceChildren(
-    el("div", { class: "tools" }, box, count, el("span", { class: "gap" }), tray),
-    el("div", { class: "panel flush" }, el("table", { class: "runs" }, el("thead", {}, heads), body)), empty);
+    el("div", { className: "tools" }, box, count, el("span", { className: "gap" }), tray),
+    el("div", { className: "panel" }, el("table", { className: "runs" }, el("thead", {}, heads), body)), empty);
   fill();
-  return { update: fill, restyle() {} };
+  return { update: fill, end() {} };
 }
-
-const when = (seconds) =>
-  new Date(1000 * seconds).toLocaleString(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Figures in sections; those that are there already are drawn again in place, so that nothing jumps
+// One run, or several side by side: asked for again when their files change, one question at a time
 
-function gallery(csv) {
-  const box = el("div");
-  let charts = new Map(), outline = "";
-
-  async function show(sections) {
-    const filled = sections.filter((section) => section.figures.length || section.missing.length);
-    const now = JSON.stringify(filled.map((s) => [s.title, s.figures.map((f) => f.key), s.missing.map((f) => f.key)]));
-    if (now !== outline) {
-      outline = now;
-      charts = new Map();
-      box.replaceChildren(...filled.map((section) => {
-        const views = section.figures.map((figure) => drawn(figure, csv));
-        const narrow = views.filter((one) => !one.box.classList.contains("wide"));
-        if (narrow.length % 2) narrow.at(-1).box.classList.add("wide");
-        views.forEach((one) => charts.set(one.key, one));
-        const missing = section.missing.map((gap) => `${gap.title}: ${gap.reason}`).join(" · ");
-        return el("section", {},
-          section.title ? el("h2", {}, section.title) : null,
-          el("div", { class: "grid" }, views.map((one) => one.box)),
-          missing ? el("p", { class: "missing muted" }, missing) : null);
-      }));
-    }
-    for (const figure of sections.flatMap((section) => section.figures)) await charts.get(figure.key).show(figure);
-  }
-  return { box, show, restyle: () => [...charts.values()].forEach((one) => one.now && one.show(one.now)) };
-}
-
-// Asks again when something is new, one question at a time.
-function asking(question, show, problem) {
+function read(paths, title, head, parameters) {
+  const problem = el("p", { className: "problem", role: "status" }), box = el("div");
+  page.replaceChildren(el("p", { className: "muted back" }, el("a", { href: "#/" }, "all runs")), el("h1", {}, title), head, problem, box);
+  const show = book(box);
   let busy = false, again = false, ended = false;
+
   async function go() {
     if (busy) return void (again = true);
     busy = true;
     do {
       again = false;
+      const began = performance.now();
       try {
-        const answer = await question();
-        if (!ended) (problem.textContent = ""), await show(answer);
+        const found = await ask("/api/page", [...paths.map((path) => ["path", path]), ...parameters()]);
+        if (ended) return;
+        problem.textContent = found.title ? "" : "No round is played yet.";
+        if (found.title) await show(found);
       } catch (error) {
-        if (!ended) problem.textContent = error.message;
+        problem.textContent = ended ? "" : error.message;
       }
+      page.dataset.shown = Number(page.dataset.shown ?? 0) + 1;
+      await new Promise((done) => setTimeout(done, Math.max(500, performance.now() - began))); // leave the machine some room
     } while (again && !ended);
     busy = false;
   }
+  go();
   return { go, end: () => (ended = true) };
 }
 
-const tile = (name, value, note = "") =>
-  el("div", { class: "tile" }, el("div", { class: "muted" }, name), el("div", { class: "value" }, value), el("div", { class: "muted" }, note));
-
-const pairs = (title, values) =>
-  el("details", { class: "panel" }, el("summary", {}, title), table(["", ""], Object.entries(values), 2));
-
-// ---------------------------------------------------------------------------------------------------------------------
-// One run
-
 function run(path) {
-  const figures = gallery((key) => `/api/figure.csv?${new URLSearchParams({ path, key })}`);
-  const head = el("div", { class: "head" }), tiles = el("div", { class: "tiles", id: "tiles" });
-  const problem = el("p", { class: "problem", role: "status" }), foot = el("div", { class: "foot" });
-  page.replaceChildren(head, problem, tiles, figures.box, foot);
-
-  const show = async ({ entry, figures: found, sections, settings, environment }) => {
-    const beside = Object.entries(found.beside).map(([name, best]) => `${name} ${percent(best)}`).join(", ");
-    head.replaceChildren(
-      el("p", { class: "muted" }, el("a", { href: "#/" }, "all runs")),
-      el("h1", {}, entry.path),
-      el("p", {}, state(entry), ` ${[entry.algorithm, settings.data, settings.partition, settings.model].filter(Boolean).join(" · ")} · seed ${entry.seed}`),
-      el("div", { class: "far" }, el("span", { id: "round" }, `round ${Math.max(0, entry.round)} of ${entry.rounds}`), progress(entry)));
-    tiles.replaceChildren(
-      tile("accuracy", `${percent(found.last_accuracy)} %`, "last tested round"),
-      tile("best", `${percent(found.best_accuracy)} %`, found.best_round === null ? "no round counts yet" : `round ${found.best_round}${beside ? `; ${beside}` : ""}`),
-      tile("worst tenth", `${percent(found.last_worst)} %`, "of the clients"),
-      tile("models", String(found.groups ?? "–"), found.ari === undefined ? "in use" : `ARI ${number(found.ari)} against the truth`),
-      tile("sent", bytes(found.bytes), "without evaluation"),
-      tile("time", duration(found.seconds), "of all rounds"));
-    const keep = [...foot.children].map((one) => one.open);
-    foot.replaceChildren(pairs("Settings", settings), pairs("Environment", environment));
-    [...foot.children].forEach((one, i) => (one.open = keep[i] ?? false));
-    await figures.show(sections);
-    page.dataset.round = entry.round;
+  const head = el("div", { className: "now" });
+  const fill = () => {
+    const entry = runs.get(path);
+    if (entry) head.replaceChildren(state(entry), el("span", { id: "round" }, `round ${Math.max(0, entry.round)} of ${entry.rounds}`), progress(entry));
   };
-  const question = asking(() => ask("/api/run", { path }), show, problem);
-  question.go();
-  return { update: (paths) => paths.has(path) && question.go(), restyle: figures.restyle, end: question.end };
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Several runs
-
-const HEADS = {
-  best_accuracy: "best %", last_three_accuracy: "last three %", last_f1: "F1 %", last_worst: "worst tenth %", ari: "ARI", groups: "models",
-  rounds_to_target: "rounds to target", megabytes_to_target: "MB to target", megabytes: "MB", seconds: "time s",
-};
-const SHARES = ["best_accuracy", "last_three_accuracy", "last_f1", "last_worst"];
-
-export function spread(key, found) {
-  if (!found) return "–";
-  const scale = SHARES.includes(key) ? 100 : 1, digits = key === "ari" ? 2 : key === "groups" && !found.std ? 0 : 1;
-  return (scale * found.mean).toFixed(digits) + (found.std ? ` ± ${(scale * found.std).toFixed(digits)}` : "");
+  fill();
+  const reading = read([path], path, head, () => []);
+  return { update: (changed) => changed.has(path) && (fill(), reading.go()), end: reading.end };
 }
 
 function compare(paths) {
-  const figures = gallery(null);
-  const problem = el("p", { class: "problem", role: "status" });
-  const lines = el("div", { class: "panel", id: "lines" }), sure = el("div", { class: "panel", id: "differences" });
-  const target = el("input", {
-    type: "number", min: 1, max: 100, step: "any", placeholder: "80", id: "target", ariaLabel: "target accuracy in percent", onchange: () => question.go(),
-  });
-  page.replaceChildren(
-    el("div", { class: "head" }, el("p", { class: "muted" }, el("a", { href: "#/" }, "all runs")), el("h1", {}, `${paths.length} runs side by side`),
-      el("label", { class: "muted" }, "target accuracy ", target, " %")),
-    problem, lines, sure, figures.box);
-
-  const show = async (found) => {
-    const keys = Object.keys(HEADS).filter((key) => found.lines.some((line) => line.figures[key]));
-    lines.replaceChildren(
-      table(["setting", "runs", ...keys.map((key) => HEADS[key])], found.lines.map((line, k) => [
-        el("span", { class: "setting" }, el("i", { class: `dot c${k % 10}` }), line.name + (line.complete ? "" : " *")), String(line.runs), ...keys.map((key) => spread(key, line.figures[key])),
-      ])),
-      el("p", { class: "muted note" }, "Mean ± standard deviation over seeds." + (found.lines.every((line) => line.complete) ? "" : " * not complete yet.")));
-    sure.hidden = !found.differences.length;
-    sure.replaceChildren(...differences(found.differences));
-    await figures.show(found.sections);
-  };
-  const parameters = () => [...paths.map((path) => ["path", path]), ...(target.value ? [["target", target.value / 100]] : [])];
-  const question = asking(() => ask("/api/compare", parameters()), show, problem);
-  question.go();
-  return { update: (changed) => paths.some((path) => changed.has(path)) && question.go(), restyle: figures.restyle, end: question.end };
-}
-
-function differences(found) {
-  if (!found.length) return [];
-  const small = (value) => (value === null ? "–" : String(Number(value.toPrecision(2))));
-  const range = (d) => (d.low === null ? "–" : `${percent(d.low)} to ${percent(d.high)}`);
-  const rows = found.map((d) => [
-    d.setting, `${d.mean > 0 ? "+" : ""}${percent(d.mean)}`, range(d), small(d.effect), small(d.p), small(d.p_holm),
-    d.test === "Welch" ? d.n.join(" and ") : String(d.n[0]), d.test ?? "one run: none",
-  ]);
-  const flips = found.find((d) => d.least_p !== null);
-  const least = flips ? ` With ${flips.n[0]} pairs of seeds p cannot be below ${small(flips.least_p)}, however clear the case.` : "";
-  return [
-    el("h3", {}, `Best accuracy against ${found[0].against}`),
-    table(["setting", "points", "95 % interval", "effect d", "p", "p (Holm)", "n", "test"], rows),
-    el("p", { class: "muted note" }, `Runs with the same seed are pairs.${least}`),
-  ];
+  const target = el("input", { type: "number", min: 1, max: 100, step: "any", placeholder: "80", id: "target", ariaLabel: "target accuracy in percent" });
+  const head = el("label", { className: "muted" }, "target accuracy ", target, " %");
+  const reading = read(paths, `${paths.length} runs side by side`, head, () => (target.value ? [["target", target.value / 100]] : []));
+  target.addEventListener("change", reading.go);
+  return { update: (changed) => paths.some((path) => changed.has(path)) && reading.go(), end: reading.end };
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Which page, which theme
 
 function route() {
-  view?.end?.();
-  delete page.dataset.round;
+  view?.end();
+  delete page.dataset.shown;
   const [kind, ...words] = location.hash.slice(2).split("/").map(decodeURIComponent);
   view = kind === "run" ? run(words[0] ?? "") : kind === "compare" ? compare(words.filter(Boolean)) : list();
   document.title = kind === "run" ? `${words[0]} – Shoal` : "Shoal";
@@ -290,11 +188,10 @@ function theme(name) {
   const button = document.getElementById("theme");
   button.textContent = `theme: ${name}`;
   button.onclick = () => theme(THEMES[(THEMES.indexOf(name) + 1) % THEMES.length]);
-  view?.restyle();
+  ShoalChart.restyle();
 }
 
 theme(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto");
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view?.restyle());
 addEventListener("hashchange", route);
 const first = await ask("/api/runs");
 document.getElementById("folder").textContent = first.folder;
