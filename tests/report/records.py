@@ -32,7 +32,7 @@ def synthetic(path: Path, clients: int, rounds: int, groups: int = 5, drift: int
     with open(path / "records.jsonl", "w") as file:
         for t in range(rounds + 1):
             row: dict[str, Any] = {"round": t, "traffic": traffic(t), "left_out": 0, "time": {"round": 0.1}}
-            moved = rng.choice(clients, drift, replace=False) if t else []
+            moved = rng.choice(clients, drift if t else 0, replace=False)
             group[moved] = (group[moved] + 1) % groups
             events += [{"round": t, "kind": "migrated", "client": ids[i], "from": 0, "to": 1} for i in moved]
             sizes = np.bincount(group, minlength=groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ def pictures(specs: Sequence[dict[str, Any]], tables: int) -> list[bytes]:
     for name in ("kaleido", "choreographer", "logistro"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        return asyncio.run(draw())
+        with ThreadPoolExecutor(1) as pool:  # a notebook has a loop of its own in this thread
+            return pool.submit(lambda: asyncio.run(draw())).result()
     except Exception as e:  # whatever a browser does wrong
         if type(e).__name__ in ("ChromeNotFoundError", "BrowserFailedError", "BrowserClosedError"):
             raise no_pictures(tables, "no Chrome or Chromium could be started to draw them") from e

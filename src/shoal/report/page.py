@@ -102,7 +102,7 @@ def best_sentence(lines: Sequence[Line]) -> str:
     known = [(line.figures["best_accuracy"], line.name) for line in lines if line.figures["best_accuracy"]]
     if not known:
         return "No run was tested yet."
-    spread, name = max(known, key=lambda pair: pair[0].mean)  # type: ignore[union-attr]
+    spread, name = max(known, key=lambda pair: pair[0].mean)
     assert spread is not None
     around = f" ± {100 * spread.std:.1f}" if spread.std is not None else ""
     return f"{name} has the highest best accuracy: {100 * spread.mean:.1f}{around} %."

@@ -55,7 +55,7 @@ class Told:
 
     def group(self, k: int) -> str:
         """What group k is called: its tag where groups are given, else its number."""
-        values = next((r["measures"]["values"] for r in self.history if "values" in r.get("measures", {})), [])
+        values: Sequence[str] = self.history[0].get("measures", {}).get("values", ())
         return "no group" if k < 0 else str(values[k]) if k < len(values) else f"group {k}"
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from shoal.report.figure import Drawn, Figure, Missing
 from shoal.report.figures import clients, compared, curves, diagnostics, events, groups, likeness, tree
@@ -33,5 +34,6 @@ COMPARISON = (compared.accuracy, compared.seeds, compared.traffic, compared.f1, 
 
 def of_run(told: Told, place: likeness.Place = likeness.components) -> dict[str, list[Drawn]]:
     """All figures of a run, by section; `place` puts clients into the plane."""
-    placed = {f: partial(f, place=place) for f in (likeness.plane, likeness.plane_by_truth)}
+    planes: tuple[Any, ...] = (likeness.plane, likeness.plane_by_truth)
+    placed = {draw: partial(draw, place=place) for draw in planes}
     return {section: [placed.get(draw, draw)(told) for draw in figures] for section, figures in RUN.items()}

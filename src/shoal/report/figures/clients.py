@@ -51,7 +51,8 @@ def strip(told: Told) -> Drawn:
     layout = {"xaxis": axis("accuracy (%)"), "yaxis": y, "hovermode": "closest"}
     named = ", ".join(f"{c} ({100 * a:.1f} %)" for c, a, _, _ in worst[:NAMED])
     more = f" and {len(worst) - NAMED} more in the table" if len(worst) > NAMED else ""
-    caption = f"Round {last['round']}; a point is a client, the bar its group's median, rings mark the worst tenth: {named}{more}."
+    marks = "a point is a client, the bar its group's median, rings mark the worst tenth"
+    caption = f"Round {last['round']}; {marks}: {named}{more}."
     rows: list[list[Cell]] = [
         [c, told.group(k) if k is not None else None, percent(a), n, i < len(worst)]
         for i, (c, a, n, k) in enumerate(seen)

@@ -90,13 +90,13 @@ def by_round(
             series.append((name, at, y, {"color": "@muted", "dash": "dot"}))
     series.append(("all clients", x, everybody, {"color": "@ink", "width": 2.6}))
     traces = [line(at, y, text(name, 24), **style) for name, at, y, style in series]
-    rows: list[list[Cell]] = [
+    table: list[list[Cell]] = [
         [name, t, v] for name, at, y, _ in series for t, v in zip(at, y, strict=True) if v is not None
     ]
     if any(r.get("partial") for r in tested):
         caption += " In the first rounds some clients have no model yet; those do not count for the best."
     layout = {"xaxis": rounds_axis(), "yaxis": axis(unit), "hovermode": "x unified"}
-    return Figure(key, title, caption, ("series", "round", unit), rows, traces, layout, wide, 400 if wide else 320)
+    return Figure(key, title, caption, ("series", "round", unit), table, traces, layout, wide, 400 if wide else 320)
 
 
 def traffic(told: Told) -> Drawn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from shoal.report.figure import Cell, Drawn, Figure, Missing, axis, line, rounds_axis, thin
 from shoal.report.figures.curves import four
@@ -54,7 +54,7 @@ def silhouette(told: Told) -> Drawn:
         return Missing("silhouette", title, "the number of groups was given, not looked for (groups=auto does)")
     x, y = [int(k) for k in found], [four(v) for v in found.values()]
     trace = line(x, y, "silhouette", "@g0", width=2) | {"mode": "lines+markers"}
-    caption = "Silhouette of the grouping for every number of groups considered; the highest was taken. A flat curve is a guess."
+    caption = "Silhouette of every number of groups considered; the highest was taken. A flat curve is a guess."
     layout = {"xaxis": axis("groups (number)", dtick=1), "yaxis": axis("silhouette (1 is best)")}
     rows: list[list[Cell]] = [[k, v] for k, v in zip(x, y, strict=True)]
     return Figure("silhouette", title, caption, ("groups", "silhouette"), rows, [trace], layout)
@@ -85,13 +85,13 @@ def curves(
     rows: Sequence[Row],
     series: Sequence[tuple[str, str, str, str]],
     unit: str,
-    value: object,
+    value: Callable[[Row, str], float | None],
 ) -> Drawn:
     """Some columns by round."""
     rows = thin(rows)
     traces, table = [], []
     for name, column, color, look in series:
-        found = [(r["round"], four(value(r, column))) for r in rows]  # type: ignore[operator]
+        found = [(r["round"], four(value(r, column))) for r in rows]
         found = [(t, v) for t, v in found if v is not None]
         if found:
             x, y = [t for t, _ in found], [v for _, v in found]

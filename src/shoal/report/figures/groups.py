@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colour, rounds_axis, text, thin
@@ -54,7 +55,7 @@ def flow(told: Told) -> Drawn:
         nodes += [(s, k, count[k]) for k in sorted(count, key=lambda k: (k < 0, k))]
     place = {(s, k): i for i, (s, k, _) in enumerate(nodes)}
     links: list[tuple[int, int, int, int]] = []  # stage, from, to, clients
-    for s, ((_, before), (_, after)) in enumerate(zip(picked, picked[1:], strict=False)):
+    for s, ((_, before), (_, after)) in enumerate(pairwise(picked)):
         pairs = Counter((before.get(c, -1), after.get(c, -1)) for c in everybody)
         links += [(s, a, b, n) for (a, b), n in sorted(pairs.items())]
     trace = {
@@ -176,7 +177,8 @@ def labels(told: Told) -> Drawn:
         "customdata": [[name] * len(classes) for name in names],
         "hovertemplate": "%{customdata}, class %{x}: %{z} %<extra></extra>",
     }
-    caption = f"Test samples of each class as a share of the group's, round {found['round']}. Rows that differ are groups that hold different data."
+    share = f"Test samples of each class as a share of the group's, round {found['round']}."
+    caption = f"{share} Rows that differ are groups that hold different data."
     ticks = {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names, "autorange": "reversed"}
     x = axis("class", showgrid=False, zeroline=False, **({"dtick": 1} if len(classes) <= 20 else {}))
     layout = {"xaxis": x, "yaxis": axis("group", showgrid=False, zeroline=False, **ticks)}

@@ -49,7 +49,8 @@ def similarity(told: Told) -> Drawn:
         return Missing("similarity", title, NOTHING)
     pictures, active = chosen(told)
     traces: list[Trace] = []
-    options, table = [], []
+    options: list[dict[str, Any]] = []
+    table: list[list[Cell]] = []
     for number, (t, p) in enumerate(pictures):
         order, cosine = ordered(p), p["measure"] == "cosine"
         z_NN = unpack(p["pairs"], len(order), 1.0 if cosine else 0.0)[np.ix_(order, order)] * p["scale"]
@@ -64,17 +65,17 @@ def similarity(told: Told) -> Drawn:
             rank = [p["ids"][i] for i in order]
             table = [[name, *row] for name, row in zip(rank, traces[-1]["z"], strict=True)]
     t, p = pictures[active]
-    layout = {
+    layout: dict[str, Any] = {
         "xaxis": axis("client, ordered by group", showgrid=False, zeroline=False),
         "yaxis": axis("client, ordered by group", showgrid=False, zeroline=False, autorange="reversed"),
         "meta": {"choice": "round", "options": options, "active": active},
     }
     for name, value in options[active]["layout"].items():
-        if name == "shapes":
-            layout["shapes"] = value
-        else:
-            where, _, key = name.partition(".")
+        where, _, key = name.partition(".")
+        if key:
             layout[where][key] = value
+        else:
+            layout[where] = value
     seen = sentence(p)
     caption = f"{seen} Blocks along the diagonal are clients that learn alike; lines part the groups."
     return Figure("similarity", title, caption, (f"round {t}", *rank), table, traces, layout, False, 420)
@@ -126,7 +127,7 @@ def components(picture: Row) -> tuple[list[float], list[float], str, str]:
 
 
 def neighbours(picture: Row) -> tuple[list[float], list[float], str, str]:
-    """t-SNE of the recorded similarities or distances: neighbours stay neighbours, distances between groups mean little."""
+    """t-SNE of the recorded pairs: neighbours stay neighbours, distances between groups mean little."""
     from sklearn.manifold import TSNE
 
     n, cosine = len(picture["ids"]), picture["measure"] == "cosine"
@@ -210,7 +211,7 @@ def in_plane(
         "meta": {"choice": "round", "options": options, "active": active},
     }
     what = pictures[active][1]
-    caption = f"Each point is a client, placed by its {what['what']}: near points learnt alike. The number is the round of the picture."
+    caption = f"Each point is a client, placed by its {what['what']}: near points learnt alike."
     return Figure(
         names[0], names[1], caption, ("round", "client", "x", "y", "label"), table, traces, layout, False, 420
     )

@@ -65,7 +65,8 @@ def splits(told: Told) -> Drawn:
             y = sum(ends) / 2
             split = branch.split or {}
             traces.append(line([branch.end] * 2, ends, "", "@line", width=1.5, showlegend=False, hoverinfo="skip"))
-            said = f"round {branch.end}: {branch.clients} clients become {branch.sides[0].clients} and {branch.sides[1].clients}"
+            into = " and ".join(str(side.clients) for side in branch.sides)
+            said = f"round {branch.end}: {branch.clients} clients become {into}"
             figures = [f"{name} {split[key]:.3g}" for key, name in NAMES if split.get(key) is not None]
             marks.append((branch.end, y, "<br>".join([said, *figures])))
         width = 2 + 6 * branch.clients / max(root.clients, 1)
@@ -113,7 +114,8 @@ def caption_of(told: Told) -> str:
     if told.own.get("split_rounds"):
         rule = f"Splits were asked for in rounds {str(told.own['split_rounds']).replace('+', ', ')}"
     else:
-        rule = f"A cluster splits when the norm of its mean update is below eps1 = {told.own.get('eps1')} while some client's is at least eps2 = {told.own.get('eps2')}"
+        eps1, eps2 = (f"{name} = {told.own.get(name)}" for name in ("eps1", "eps2"))
+        rule = f"A cluster splits when its mean update is shorter than {eps1} while some client's is at least {eps2}"
     return (
         f"{rule}. Lines are clusters, as thick as they have clients; a circle is a split, with its norms on hovering."
     )
@@ -141,6 +143,7 @@ def norms(told: Told) -> Drawn:
                 traces.append(
                     line(ends, [told.own[name]] * 2, f"{name} = {told.own[name]}", "@muted", dash=look, width=1.2)
                 )
-    caption = "Solid: the mean update of a cluster, which goes to zero as it converges. Dotted: its client with the largest update; if that stays large, the members disagree."
+    mean = "Solid: the mean update of a cluster, which goes to zero as it converges."
+    caption = f"{mean} Dotted: its client with the largest update; if that stays large, the members disagree."
     layout = {"xaxis": rounds_axis(), "yaxis": axis("Euclidean norm", type="log", dtick=1), "hovermode": "x unified"}
     return Figure("norms", title, caption, ("group", "of", "round", "norm"), table, traces, layout, True)
