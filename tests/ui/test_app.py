@@ -33,59 +33,53 @@ def client(folder: Path) -> Client:
 
 
 def figures(document: dict[str, Any]) -> dict[str, Any]:
-    return {f["key"]: f for section in document["sections"] for f in section["figures"]}
+    return {f["key"]: f["spec"] for section in document["sections"] for f in section["figures"]}
+
+
+def sheets(document: dict[str, Any]) -> dict[str, Any]:
+    return {s["title"]: s["rows"] for section in document["sections"] for s in section["sheets"]}
 
 
 def test_a_run_shows_its_records(client: Client, folder: Path) -> None:
-    found = client.get("/api/run", params={"path": IFCA}).json()
+    found = client.get("/api/page", params={"path": IFCA}).json()
     history = Folder(folder / IFCA).history()
-    assert found["figures"]["best_accuracy"] == max(r["accuracy"] for r in history[1:])
-    assert found["figures"]["beside"] == {"fedavg": Folder(folder / "sweep/fedavg-seed=0").summary()["best_accuracy"]}  # type: ignore[index]
-    shown = {row[1]: row[2] for row in figures(found)["accuracy"]["rows"] if row[0] == "all clients"}
+    best = max(r["accuracy"] for r in history[1:])
+    assert {card["key"]: card["value"] for card in found["cards"]}["best_accuracy"] == f"{100 * best:.1f} %"
+    rows = csv.DictReader(io.StringIO(figures(found)["accuracy"]["csv"]))
+    shown = {int(r["round"]): float(r["accuracy (%)"]) for r in rows if r["series"] == "all clients"}
     assert shown == {r["round"]: round(100 * r["accuracy"], 2) for r in history[1:]}
-    assert found["settings"]["groups"] == "2"
-    assert "shoal" in found["environment"]
-
-
-def test_the_csv_of_a_figure(client: Client) -> None:
-    shown = figures(client.get("/api/run", params={"path": IFCA}).json())["accuracy"]
-    text = client.get("/api/figure.csv", params={"path": IFCA, "key": "accuracy"}).text
-    heads, *rows = csv.reader(io.StringIO(text))
-    assert heads == shown["columns"]
-    assert rows == [[str(cell) for cell in row] for row in shown["rows"]]
-    assert client.get("/api/figure.csv", params={"path": IFCA, "key": "../x"}).status_code == 404
+    assert ["ifca.groups", "2"] in sheets(found)["Resolved settings"]
 
 
 def test_a_comparison_shows_what_compare_says(client: Client, folder: Path) -> None:
     paths = [f"sweep/{a}-seed={s}" for a in ("fedavg", "ifca") for s in (0, 1)]
-    found = client.get("/api/compare", params={"path": paths, "target": "0.05"}).json()
-    want = compare([folder / p for p in paths], 0.05)
-    assert [line["name"] for line in found["lines"]] == [line.name for line in want]
-    for line, expected in zip(found["lines"], want, strict=True):
-        for key, spread in expected.figures.items():
-            assert line["figures"][key] == (spread and {"mean": spread.mean, "std": spread.std, "n": spread.n})
-    [difference] = found["differences"]
-    assert (difference["n"], difference["least_p"]) == ([2, 2], 0.5)
+    found = client.get("/api/page", params={"path": paths, "target": "0.05"}).json()
+    rows = {row[0]: row for row in sheets(found)["Side by side"]}
+    for line in compare([folder / p for p in paths], 0.05):
+        figure = line.figures["best_accuracy"]
+        assert figure is not None
+        assert rows[line.name][1:3] == ["2", f"{100 * figure.mean:.1f} ± {100 * (figure.std or 0):.1f}"]
+    [difference] = sheets(found)["How sure are the differences?"]
+    assert difference[6:] == ["2", "sign flips"]
     assert {"accuracy", "seeds"} <= set(figures(found))
 
 
 def test_hostile_names_are_text_for_plotly_too(client: Client) -> None:
-    found = client.get("/api/run", params={"path": HOSTILE_RUN}).json()
-    specs = json.dumps([f["spec"] for f in figures(found).values()])
+    found = client.get("/api/page", params={"path": HOSTILE_RUN}).json()
+    specs = json.dumps([{k: v for k, v in f.items() if k != "csv"} for f in figures(found).values()])
     assert "<script" not in specs
     assert "<img" not in specs
-    cells = {cell for f in figures(found).values() for row in f["rows"] for cell in row}
-    assert set(HOSTILE) <= cells  # tables go to the page as they are; it shows them as text
+    tables = [row for f in figures(found).values() for row in csv.reader(io.StringIO(f["csv"]))]
+    assert set(HOSTILE) <= {cell for row in tables for cell in row}  # the page shows tables as text
 
 
 @pytest.mark.parametrize(
     "path", ["", "..", "../..", "/etc", "sweep", "sweep/../sweep/ifca-seed=0", "sweep/ifca-seed=0/"]
 )
 def test_only_runs_of_the_list_can_be_asked_for(client: Client, path: str) -> None:
-    for place in ("run", "figure.csv", "compare"):
-        answer = client.get(f"/api/{place}", params={"path": path, "key": "accuracy"})
-        assert answer.status_code == 404
-        assert answer.json() == {"error": "there is no such run in this folder"}
+    answer = client.get("/api/page", params={"path": path})
+    assert answer.status_code == 404
+    assert answer.json() == {"error": "there is no such run in this folder"}
 
 
 @pytest.mark.parametrize("name", ["../app.py", "..%2fapp.py", "%2e%2e/guard.py", "index.html", "/etc/passwd"])
@@ -101,7 +95,7 @@ def test_plotly_comes_from_its_package(client: Client) -> None:
 
 @pytest.mark.parametrize("target", ["2", "x", "-1"])
 def test_a_target_that_makes_no_sense(client: Client, target: str) -> None:
-    answer = client.get("/api/compare", params={"path": IFCA, "target": target})
+    answer = client.get("/api/page", params={"path": [IFCA, "sweep/ifca-seed=1"], "target": target})
     assert "a target is an accuracy between 0 and 1" in answer.json()["error"]
 
 
@@ -110,8 +104,7 @@ def test_a_run_that_has_just_begun(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "young" / "records.jsonl").write_text("")
     client = Client(make_app(tmp_path, "127.0.0.1", None))
     assert client.get("/api/runs").json()["runs"][0]["round"] == -1
-    assert "no round yet" in client.get("/api/run", params={"path": "young"}).json()["error"]
-    assert "played a round" in client.get("/api/compare", params={"path": "young"}).json()["error"]
+    assert client.get("/api/page", params={"path": "young"}).json() == {}
 
 
 class Asking:

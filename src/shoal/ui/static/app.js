@@ -140,7 +140,6 @@ function read(paths, title, head, parameters) {
       } catch (error) {
         problem.textContent = ended ? "" : error.message;
       }
-      page.dataset.shown = Number(page.dataset.shown ?? 0) + 1;
       await new Promise((done) => setTimeout(done, Math.max(500, performance.now() - began))); // leave the machine some room
     } while (again && !ended);
     busy = false;
@@ -173,7 +172,6 @@ function compare(paths) {
 
 function route() {
   view?.end();
-  delete page.dataset.shown;
   const [kind, ...words] = location.hash.slice(2).split("/").map(decodeURIComponent);
   view = kind === "run" ? run(words[0] ?? "") : kind === "compare" ? compare(words.filter(Boolean)) : list();
   document.title = kind === "run" ? `${words[0]} – Shoal` : "Shoal";
