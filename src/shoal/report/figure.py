@@ -190,8 +190,9 @@ def rounds_axis() -> dict[str, Any]:
 def line(x: Sequence[Any], y: Sequence[Any], name: str, color: str, **more: Any) -> Trace:
     """A curve; its name must be escaped already."""
     style = {"color": color, "width": more.pop("width", 1.6), "dash": more.pop("dash", "solid")}
-    mode = "lines" if len(x) > 1 else "markers"
-    return {"type": "scatter", "mode": mode, "x": list(x), "y": list(y), "name": name, "line": style, **more}
+    mode = "lines" if len(x) > 1 else "markers"  # one point has no line
+    shape = {"type": "scatter", "mode": mode, "x": list(x), "y": list(y), "name": name, "line": style}
+    return {**shape, "marker": {"color": color}, **more}
 
 
 def percent(share: float | None, digits: int = 2) -> float | None:

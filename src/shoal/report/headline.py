@@ -105,7 +105,7 @@ def megabytes(count: float) -> str:
 def seconds(value: float) -> str:
     """
     >>> seconds(12.34), seconds(83), seconds(3700)
-    ('12.3 s', '1:23 min', '1:02 h')
+    ('12.3 s', '1:23 min', '1:01 h')
     """
     if value < 60:
         return f"{value:.1f} s"

@@ -145,5 +145,5 @@ def norms(told: Told) -> Drawn:
                 )
     mean = "Solid: the mean update of a cluster, which goes to zero as it converges."
     caption = f"{mean} Dotted: its client with the largest update; if that stays large, the members disagree."
-    layout = {"xaxis": rounds_axis(), "yaxis": axis("Euclidean norm", type="log", dtick=1), "hovermode": "x unified"}
+    layout = {"xaxis": rounds_axis(), "yaxis": axis("Euclidean norm", type="log"), "hovermode": "x unified"}
     return Figure("norms", title, caption, ("group", "of", "round", "norm"), table, traces, layout, True)
