@@ -107,6 +107,15 @@ def test_a_run_that_has_just_begun(folder: Path, tmp_path: Path) -> None:
     assert client.get("/api/page", params={"path": "young"}).json() == {}
 
 
+def test_files_that_make_no_sense_are_a_sentence(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / IFCA, tmp_path / "odd")
+    (tmp_path / "odd" / "records.jsonl").write_text('{"round": 1, "accuracy": "high", "time": 3}\n')
+    client = Client(make_app(tmp_path, "127.0.0.1", None))
+    answer = client.get("/api/page", params={"path": "odd"})
+    assert answer.status_code == 404
+    assert "make no sense" in answer.json()["error"]
+
+
 class Asking:
     """A page that listens until it has heard enough."""
 

@@ -86,6 +86,18 @@ def test_a_folder_that_cannot_be_read_is_listed_with_the_reason(copy: Path) -> N
     assert entries["sweep/ifca-seed=1"].problem == ""
 
 
+def test_files_that_no_run_wrote_do_no_harm(copy: Path) -> None:
+    (copy / "sweep" / "ifca-seed=0" / "records.jsonl").write_text('{"round": 1, "accuracy": "high", "time": 3}\n')
+    config = copy / "sweep" / "ifca-seed=1" / "config.toml"
+    config.write_text(config.read_text().replace("seed = 1", 'seed = "one"'))
+    runs = Runs(copy)
+    for _ in range(2):
+        entries = runs.look()
+        assert "make no sense" in entries["sweep/ifca-seed=0"].problem
+        assert "make no sense" in entries["sweep/ifca-seed=1"].problem
+        assert entries["sweep/fedavg-seed=0"].problem == ""
+
+
 def test_links_are_not_followed_and_nothing_else_can_be_asked_for(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "shown").mkdir()
     (tmp_path / "shown" / "link").symlink_to(folder / "sweep")

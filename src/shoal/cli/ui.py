@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from shoal.cli.guard import guarded
-from shoal.cli.screen import out, say
 
 Where = Annotated[Path, typer.Argument(metavar="[DIR]", help="The folder that holds the runs.", show_default=True)]
 Host = Annotated[
@@ -33,5 +32,6 @@ def ui(folder: Where = Path("runs"), host: Host = "127.0.0.1", port: Port = 8765
         raise BadInput(f"shoal ui needs {' and '.join(missing)}; install with: pip install 'shoal[ui]'")
     from shoal.ui.serve import serve
 
-    console = out()
-    serve(folder.expanduser(), host, port, lambda address: say(console, f"{folder} at {address}  (Ctrl-C ends it)"))
+    serve(
+        folder.expanduser(), host, port, lambda address: print(f"{folder} at {address}  (Ctrl-C ends it)", flush=True)
+    )

@@ -16,11 +16,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from shoal.errors import BadInput, ShoalError
+from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.report.figure import THEMES
 from shoal.ui.answers import document_of
 from shoal.ui.guard import Guard
-from shoal.ui.runs import Entry, Runs
+from shoal.ui.runs import NONSENSE, Entry, Runs
 
 PAUSE = 1.0  # seconds between two looks at the files
 HEARTBEAT = 15  # looks without news after which a page is told that we are still here
@@ -78,7 +78,10 @@ class Pages:
         """One run, or several side by side."""
         paths = list(dict.fromkeys(request.query_params.getlist("path")))[:MOST]
         folders = [self._runs.folder(path) for path in paths or [""]]
-        return json_of(document_of(folders, target_of(request)))
+        try:
+            return json_of(document_of(folders, target_of(request)))
+        except NONSENSE as e:
+            raise RunFolderError(f"the files of this run make no sense: {type(e).__name__} {e}") from e
 
     async def events(self, request: Request) -> Response:
         """A stream of what changes in the list: entries that are new or other than before, and paths that are gone."""

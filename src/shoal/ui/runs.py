@@ -23,6 +23,8 @@ BREATH = 1.0  # seconds between two looks at the disk, however many pages ask
 PATIENCE = 30.0  # seconds of silence, at least, after which a run is no longer called running
 CURVE = 60  # points of the small curve in the list
 
+NONSENSE = (AttributeError, KeyError, TypeError, ValueError)  # what files that no run wrote may lead to
+
 State = Literal["complete", "running", "silent"]
 
 
@@ -74,6 +76,7 @@ class Watched:
     heard: float = 0.0  # when the records last changed, by our own clock
     config: Mapping[str, Any] = field(default_factory=dict)
     stamp: float = -1.0  # of the config file
+    odd: str = ""  # why the files cannot be understood
     entry: Entry | None = None
 
 
@@ -99,10 +102,11 @@ class Runs:
 
     def folder(self, path: str) -> Path:
         """The folder of a run in the list; nothing else can be asked for."""
-        entries = self.look()
-        if path not in entries:
-            raise RunFolderError("there is no such run in this folder")
-        return self._known[path].folder
+        self.look()
+        with self._lock:
+            if path not in self._known:
+                raise RunFolderError("there is no such run in this folder")
+            return self._known[path].folder
 
 
 def run_folders(root: Path, depth: int = DEPTH) -> Iterator[Path]:
@@ -142,18 +146,17 @@ def refresh(path: str, watched: Watched) -> None:
     watched.rows += [{k: v for k, v in r.items() if k in LIGHT or k not in HIDDEN} for r in fresh]
     if (fresh or anew) and before is not None:
         watched.heard = time.monotonic()
+    version = before.version if before is not None else 0
+    entry = before or Entry(path, "?", 0, {}, watched.stamp, 0)
     if before is None or changed or fresh or anew:
-        entry = describe(path, watched)
-    else:
-        entry = before
-    entry = replace(entry, version=before.version if before else 0, state=state_now(watched), problem=problem)
-    watched.entry = before if entry == before else replace(entry, version=entry.version + 1)
-
-
-def state_now(watched: Watched) -> State:
-    pace = float(watched.rows[-1].get("time", {}).get("round", 0.0)) if watched.rows else 0.0
+        try:
+            entry, watched.odd = replace(describe(path, watched), version=version), ""
+        except NONSENSE as e:
+            watched.odd = f"the files of this run make no sense: {type(e).__name__} {e}"
     complete = (watched.folder / "summary.json").is_file()
-    return state_of(complete, time.monotonic() - watched.heard, pace)
+    state = state_of(complete, time.monotonic() - watched.heard, entry.seconds / max(entry.round, 1))
+    entry = replace(entry, state=state, problem=problem or watched.odd)
+    watched.entry = before if entry == before else replace(entry, version=entry.version + 1)
 
 
 def describe(path: str, watched: Watched) -> Entry:
