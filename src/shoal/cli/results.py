@@ -43,6 +43,7 @@ def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary:
     say(console, f"Run folder: {folder}")
     say(console, f"Next:       shoal resume {folder} rounds={2 * max(int(summary['rounds']), 1)}")
     say(console, f"            shoal compare {folder.parent}")
+    say(console, f"            shoal report {folder}")
 
 
 def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:

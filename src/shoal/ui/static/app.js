@@ -1,6 +1,6 @@
 // The pages: a list of runs, one run, several runs side by side. The address after # says which.
 
-import { book, bytes, el, number, percent, progress, spark, state, when } from "./parts.js";
+import { book, bytes, el, number, percent, plotly, progress, spark, state, when } from "./parts.js";
 
 const page = document.getElementById("page");
 const runs = new Map(); // path -> entry
@@ -131,16 +131,21 @@ function read(paths, title, head, parameters) {
     busy = true;
     do {
       again = false;
-      const began = performance.now();
+      let began = performance.now();
       try {
+        await plotly();
+        began = performance.now();
         const found = await ask("/api/page", [...paths.map((path) => ["path", path]), ...parameters()]);
         if (ended) return;
         problem.textContent = found.title ? "" : "No round is played yet.";
+        problem.classList.toggle("muted", !found.title);
         if (found.title) await show(found);
       } catch (error) {
         problem.textContent = ended ? "" : error.message;
+        problem.classList.remove("muted");
       }
-      await new Promise((done) => setTimeout(done, Math.max(500, performance.now() - began))); // leave the machine some room
+      const rest = Math.min(3000, Math.max(500, performance.now() - began)); // leave the machine some room
+      await new Promise((done) => setTimeout(done, rest));
     } while (again && !ended);
     busy = false;
   }

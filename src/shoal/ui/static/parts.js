@@ -52,7 +52,7 @@ export const state = (entry) => el("span", { className: `state ${entry.state}`, 
 // The page of a run or of a comparison, as the report has it
 
 let loading = null;
-function plotly() {
+export function plotly() {
   loading ??= new Promise((done, fail) => {
     document.head.append(el("script", { src: "/static/plotly.js", onload: done, onerror: () => fail(new Error("plotly.js did not come")) }));
   });
@@ -99,7 +99,6 @@ export function book(box) {
   box.replaceChildren(head, body);
 
   return async (page) => {
-    await plotly();
     head.replaceChildren(
       el("p", { className: "subtitle" }, page.subtitle), el("p", { className: "verdict", id: "verdict" }, page.verdict),
       page.cards.length ? cards(page.cards) : "");
