@@ -93,6 +93,11 @@ def test_plotly_comes_from_its_package(client: Client) -> None:
     assert len(answer.content) > 1e6
 
 
+def test_too_many_runs(client: Client) -> None:
+    answer = client.get("/api/page", params={"path": [str(i) for i in range(module.MOST + 1)]})
+    assert "at most 200 runs" in answer.json()["error"]
+
+
 @pytest.mark.parametrize("target", ["2", "x", "-1"])
 def test_a_target_that_makes_no_sense(client: Client, target: str) -> None:
     answer = client.get("/api/page", params={"path": [IFCA, "sweep/ifca-seed=1"], "target": target})

@@ -27,7 +27,7 @@ def ui(folder: Where = Path("runs"), host: Host = "127.0.0.1", port: Port = 8765
 
     from shoal.errors import BadInput
 
-    missing = [name for name in ("plotly", "jinja2", "starlette", "uvicorn") if find_spec(name) is None]
+    missing = [name for name in ("plotly", "starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise BadInput(f"shoal ui needs {' and '.join(missing)}; install with: pip install 'shoal[ui]'")
     from shoal.ui.serve import serve

@@ -76,7 +76,9 @@ class Pages:
 
     def page(self, request: Request) -> Response:
         """One run, or several side by side."""
-        paths = list(dict.fromkeys(request.query_params.getlist("path")))[:MOST]
+        paths = list(dict.fromkeys(request.query_params.getlist("path")))
+        if len(paths) > MOST:
+            raise BadInput(f"at most {MOST} runs can be compared at once; shoal compare takes any number")
         folders = [self._runs.folder(path) for path in paths or [""]]
         try:
             return json_of(document_of(folders, target_of(request)))
