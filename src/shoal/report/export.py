@@ -14,6 +14,7 @@ from shoal.report.figure import LIGHT, Figure, text, themed
 
 FORMATS = ("svg", "png", "pdf")
 WIDE, HALF = 960, 640
+HEAD = 44  # pixels for the title
 
 
 def export(figures: Sequence[Figure], folder: Path) -> list[Path]:
@@ -41,11 +42,19 @@ def printed(figure: Figure) -> dict[str, Any]:
     spec = themed(figure.spec, LIGHT)
     layout = {k: v for k, v in spec["layout"].items() if k != "meta"}
     layout |= {
-        "title": {"text": text(figure.title), "x": 0.02, "font": {"size": 15}},
+        "title": {
+            "text": text(figure.title),
+            "x": 0.02,
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"t": 12},
+            "font": {"size": 15},
+        },
         "width": WIDE if figure.wide else HALF,
     }
-    layout["margin"] = {**layout["margin"], "t": 48}
-    layout["height"] += 60
+    layout["height"] += HEAD
+    layout["margin"] = {**layout["margin"], "t": layout["margin"]["t"] + HEAD}
     return {"data": spec["data"], "layout": layout}
 
 

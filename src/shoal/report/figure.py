@@ -30,8 +30,12 @@ class Figure:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What plotly takes."""
-        return {"data": list(self.traces), "layout": {**BASE, "height": self.height, **self.layout}}
+        """What plotly takes. Axes make room for their labels across, never along: that would change the ticks again."""
+        layout = {**BASE, "height": self.height, **self.layout}
+        for name, way in (("xaxis", "height"), ("yaxis", "width")):
+            if name in layout:
+                layout[name] = {**layout[name], "automargin": way}
+        return {"data": list(self.traces), "layout": layout}
 
     @property
     def csv(self) -> str:
@@ -122,7 +126,7 @@ BASE: dict[str, Any] = {
     "font": {"family": FONT, "size": 12, "color": "@ink"},
     "paper_bgcolor": "@panel",
     "plot_bgcolor": "@panel",
-    "margin": {"l": 56, "r": 14, "t": 12, "b": 46},
+    "margin": {"l": 56, "r": 18, "t": 12, "b": 46},
     "hoverlabel": {"bgcolor": "@panel", "bordercolor": "@line", "font": {"color": "@ink", "family": FONT, "size": 12}},
     "legend": {"font": {"color": "@ink"}, "bgcolor": "rgba(0,0,0,0)"},
     "showlegend": True,
@@ -180,7 +184,7 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     """An axis with its name and unit."""
     quiet = {"gridcolor": "@grid", "linecolor": "@line", "zerolinecolor": "@grid", "tickfont": {"color": "@muted"}}
     name = {"text": title, "font": {"size": 12, "color": "@muted"}, "standoff": 8}
-    return {"title": name, "automargin": True, **quiet, **more}
+    return {"title": name, **quiet, **more}
 
 
 def rounds_axis() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.experiment.compare import FIGURES, Line
+from shoal.experiment.prepare import OWN
 from shoal.experiment.significance import Difference
 from shoal.report.read import Told
 
@@ -38,7 +39,12 @@ class Sheet:
 
 
 def title_of(told: Told) -> str:
-    return f"{told.algorithm} on {told.config.get('data')}"
+    return f"{called(told, 'algorithm')} on {called(told, 'data')}"
+
+
+def called(told: Told, key: str) -> str:
+    """What a setting is called; what was given as an object has no name."""
+    return f"own {key}" if told.config.get(key) == OWN else str(told.config.get(key))
 
 
 def subtitle_of(told: Told) -> str:
@@ -46,7 +52,7 @@ def subtitle_of(told: Told) -> str:
     config, played = told.config, told.history[-1]["round"]
     clients = len(told.tested[-1]["clients"]["ids"]) if told.tested else None
     rounds = f"{played} rounds" if told.complete else f"{played} of {config.get('rounds')} rounds so far"
-    parts = [rounds, f"{clients:,} clients tested" if clients else None, f"model {config.get('model')}"]
+    parts = [rounds, f"{clients:,} clients tested" if clients else None, f"model {called(told, 'model')}"]
     parts += [f"partition {config['partition']}" if config.get("partition") else None]
     parts += [f"drift {config['drift']}" if config.get("drift") not in (None, "none", "") else None]
     return " · ".join([*(p for p in parts if p), f"seed {config.get('seed')}"])
@@ -77,7 +83,12 @@ def cards(told: Told) -> list[Card]:
     """The numbers one looks at first."""
     s = told.summary
     found = [
-        Card("Best accuracy", share(s.get("best_accuracy")), f"in round {s.get('best_round')}", "best_accuracy"),
+        Card(
+            "Best accuracy",
+            share(s.get("best_accuracy")),
+            "no round counts yet" if s.get("best_round") is None else f"in round {s['best_round']}",
+            "best_accuracy",
+        ),
         Card("Last three rounds", share(s.get("last_three_accuracy")), "mean accuracy", "last_three_accuracy"),
         Card("Worst tenth", share(s.get("last_worst")), "mean accuracy of the worst-served clients", "last_worst"),
         Card("Macro F1", share(s.get("last_f1")), "mean over clients", "last_f1"),

@@ -82,7 +82,7 @@ def comparison_page(
         folded=True,
     )
     again = [("To run one of them again, with the same result:", f"shoal run {shlex.quote(runs[0].path)}/config.toml")]
-    data = sorted({str(r.config.get("data")) for r in runs})
+    data = sorted({headline.called(r, "data") for r in runs})
     title = f"{len(settings)} settings on {', '.join(data)}"
     subtitle = (
         f"{len(runs)} runs · {' · '.join(s.name for s in settings)}" if len(settings) <= 8 else f"{len(runs)} runs"

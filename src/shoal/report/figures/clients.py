@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colour, percent, text
+from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colour, percent, text, thin
 from shoal.report.read import Told
 
 NAMED = 10  # of the worst clients, in the caption; all are in the table
+MOST = 2_000  # points; the table has all clients
 
 
 def strip(told: Told) -> Drawn:
@@ -29,11 +30,12 @@ def strip(told: Told) -> Drawn:
     worst = seen[: max(1, math.ceil(len(seen) / 10))]
     if groups and any(k is None for *_, k in seen):  # recorded groups are a sample of very many clients
         seen = [e for e in seen if e[3] is not None]
+    shown = seen if len(seen) <= MOST else [*worst, *thin(seen[len(worst) :], MOST)]
     labels = sorted({k if k is not None else 0 for *_, k in seen}, key=lambda k: (k < 0, k))
     at = {k: i for i, k in enumerate(labels)}
     traces: list[Trace] = []
     for k in labels:
-        mine = [e for e in seen if (e[3] if e[3] is not None else 0) == k]
+        mine = [e for e in shown if (e[3] if e[3] is not None else 0) == k]
         traces.append(
             points(mine, at[k], told.group(k) if groups else "clients", colour(k) if groups else "@accent", 6)
         )

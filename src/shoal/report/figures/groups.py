@@ -11,7 +11,9 @@ from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colou
 from shoal.report.read import Told
 
 STAGES = 6  # of the flow
-ONE = "the method has one model for all clients"
+HEIGHT, ABOVE, UNDER, PAD = 360, 26, 20, 16  # pixels of the flow, its margins, and between its nodes
+INSIDE = HEIGHT - ABOVE - UNDER
+ONE = "the method does not group clients"
 
 
 def sizes(told: Told) -> Drawn:
@@ -44,6 +46,8 @@ def flow(told: Told) -> Drawn:
     title, members = "Flow between groups", told.members
     if told.group_count < 2:
         return Missing("flow", title, ONE if not told.group_count else "there was never more than one group")
+    if not members:
+        return Missing("flow", title, "the run did not record who was in which group (earlier versions did not)")
     at, moves = stages(members)
     if len(at) < 2:
         return Missing("flow", title, "only one round has groups so far")
@@ -61,7 +65,7 @@ def flow(told: Told) -> Drawn:
     trace = {
         "type": "sankey",
         "arrangement": "fixed",
-        "node": {**positions(nodes, len(picked)), "pad": 10, "thickness": 12, "line": {"width": 0}}
+        "node": {**positions(nodes, len(picked)), "thickness": 12, "line": {"width": 0}}
         | {"label": [text(told.group(k), 10) if s in (0, len(picked) - 1) else "" for s, k, _ in nodes]}
         | {"color": [colour(k) for _, k, _ in nodes]}
         | {"customdata": [text(f"{told.group(k)}: {n} clients in round {picked[s][0]}") for s, k, n in nodes]}
@@ -76,7 +80,7 @@ def flow(told: Told) -> Drawn:
         },
         "textfont": {"color": "@ink", "size": 11},
     }
-    marks = [heading(f"round {t}", s / (len(picked) - 1)) for s, (t, _) in enumerate(picked)]
+    marks = [heading(str(t) if s else f"round {t}", s / (len(picked) - 1)) for s, (t, _) in enumerate(picked)]
     table: list[list[Cell]] = [
         [picked[s][0], picked[s + 1][0], told.group(a), told.group(b), n] for s, a, b, n in links
     ]
@@ -89,7 +93,7 @@ def flow(told: Told) -> Drawn:
         columns,
         table,
         [trace],
-        {"annotations": marks, "margin": {"l": 8, "r": 8, "t": 26, "b": 12}},
+        {"annotations": marks, "margin": {"l": 8, "r": 8, "t": 26, "b": 20}},
         True,
         360,
     )
@@ -121,20 +125,26 @@ def moves_sentence(told: Told, moves: int) -> str:
     return f"{of}, {moves:,} change{'s' if moves != 1 else ''} of group over the whole run."
 
 
-def positions(nodes: list[tuple[int, int, int]], columns: int) -> dict[str, list[float]]:
-    """Where the nodes of a flow stand: a column per stage, groups in order of their numbers."""
-    total = sum(n for s, _, n in nodes if s == 0) or 1
-    most = max(Counter(s for s, _, _ in nodes).values())
-    gap = 0.25 / max(most - 1, 1) if most > 1 else 0.0
-    x, y, used = [], [], Counter[int]()
-    below = [0.0] * columns
+def positions(nodes: list[tuple[int, int, int]], columns: int) -> dict[str, Any]:
+    """Middles of the nodes of a flow: a column per stage, groups in order of their numbers, columns centred.
+
+    Plotly makes the fullest column as high as the figure; so the heights are known.
+
+    >>> positions([(0, 0, 4), (1, 0, 2), (1, 1, 2)], 2)
+    {'pad': 16.0, 'x': [0.001, 0.999, 0.999], 'y': [0.5, 0.2373, 0.7627]}
+    """
+    total, many = sum(n for s, _, n in nodes if s == 0), Counter(s for s, _, _ in nodes)
+    gaps = max(many.values()) - 1
+    gap = min(PAD / INSIDE, 0.3 / max(gaps, 1))
+    filled = 1 - gap * gaps  # of the height, by nodes
+    below = {s: (1 - filled - gap * (count - 1)) / 2 for s, count in many.items()}
+    x, y = [], []
     for s, _, n in nodes:
-        height = 0.75 * n / total
-        x.append(round(min(max(s / (columns - 1), 0.001), 0.999), 4))
-        y.append(round(min(max(below[s] + height / 2, 0.001), 0.999), 4))
+        height = filled * n / total
+        x.append(min(max(round(s / (columns - 1), 4), 0.001), 0.999))
+        y.append(round(below[s] + height / 2, 4))
         below[s] += height + gap
-        used[s] += 1
-    return {"x": x, "y": y}
+    return {"pad": round(gap * INSIDE, 2), "x": x, "y": y}
 
 
 def heading(label: str, x: float) -> dict[str, Any]:

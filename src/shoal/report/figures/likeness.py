@@ -99,7 +99,7 @@ def ticks(told: Told, picture: Row, order: Array) -> dict[str, Any]:
         if count[k] >= len(order) / 24:  # smaller ones would write over each other
             at.append((start + (count[k] - 1) / 2, k))
         start += count[k]
-    where, names = [v for v, _ in at], [str(k) if k >= 0 else "-" for _, k in at]
+    where, names = [v for v, _ in at], [text(told.group(k).removeprefix("group "), 10) for _, k in at]
     return {
         f"{a}.{key}": value for a in ("xaxis", "yaxis") for key, value in (("tickvals", where), ("ticktext", names))
     }
