@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.conftest import browser
 from tests.ui.conftest import HOSTILE, HOSTILE_RUN
 
 from shoal.experiment.compare import compare
 from shoal.experiment.folder import Folder
 
 pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'shoal[ui]'")
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = shutil.which("chromium")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")]
+pytestmark = pytest.mark.slow
+__all__ = ["browser"]
 DRAWN = "() => document.querySelector('#figure-accuracy .plot')?.dataset.drawn"
 LAST = "() => Math.max(...document.querySelector('#figure-accuracy .plot').data.at(-1).x)"  # the newest round drawn
 
@@ -58,14 +58,6 @@ def address(shown: Path) -> Iterator[str]:
         found = re.search(r"http://\S+/", process.stdout.readline())
         assert found
         yield found[0]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as p:
-        opened = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
