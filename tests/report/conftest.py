@@ -49,7 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, hostile: Federation) -> dict[
     return {name: folder / name for name in own}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop must not outlive the module
 def browser() -> Iterator[Any]:
     """Chromium, headless."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

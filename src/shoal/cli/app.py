@@ -18,6 +18,7 @@ from shoal.cli.report import report
 from shoal.cli.resume import resume
 from shoal.cli.run import run
 from shoal.cli.screen import Format, FormatOption, emit
+from shoal.cli.ui import ui
 from shoal.version import __version__
 
 EPILOGUE = """
@@ -64,6 +65,7 @@ app.command("resume")(resume)
 app.command("compare")(compare)
 app.command("report")(report)
 app.command("advise")(advise)
+app.command("ui")(ui)
 app.command("list")(listing)
 app.command("partition")(partition)
 app.command("probe")(probe)

@@ -164,11 +164,8 @@ def render(page: Page) -> str:
     except ImportError as e:
         raise missing_extra(e) from e
     static = FOLDER / "static"
-    scripts = [plotly_js(), (static / "page.js").read_text()]
-    data = {
-        "themes": THEMES,
-        "figures": {f.key: {**f.spec, "csv": f.csv, "open": f.table} for f in page.figures},
-    }
+    scripts = [plotly_js(), *((static / name).read_text() for name in ("chart.js", "page.js"))]
+    data = {"figures": {f.key: figure_data(f) for f in page.figures}}
     jinja = Environment(
         loader=PackageLoader("shoal.report"),
         autoescape=True,
@@ -185,6 +182,11 @@ def render(page: Page) -> str:
         data=embedded(data),
         version=__version__,
     )
+
+
+def figure_data(figure: Figure) -> dict[str, Any]:
+    """What the page needs to draw a figure and to show its table."""
+    return {**figure.spec, "csv": figure.csv, "open": figure.table}
 
 
 def digest(script: str) -> str:
