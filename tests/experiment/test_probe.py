@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.conftest import small_net
@@ -36,7 +38,7 @@ def test_all_measures_on_the_same_updates() -> None:
 
 
 def test_it_sees_what_fedgroup_sees(toy: Federation) -> None:
-    keys = {"lr": 0.1, "seed": 3, "engine": "serial"}
+    keys: dict[str, Any] = {"lr": 0.1, "seed": 3, "engine": "serial"}
     [found] = shoal.probe(toy, small_net, **keys).alike
     run = shoal.run("fedgroup", toy, small_net, groups="auto", rounds=0, **keys)
     assert found.groups == len(run.models)
