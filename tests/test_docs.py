@@ -226,6 +226,23 @@ def test_choose_quotes_how_many_groups() -> None:
         assert f"| `{name}` | {percent(f['best_accuracy'])} | {mean(f, 'ari', 2)} | {mean(f, 'groups', 1)} |\n" in page
 
 
+def test_choose_quotes_which_criterion_counts_best() -> None:
+    page = (DOCS / "choose.md").read_text()
+    skewed = "cluster-dirichlet:alpha=0.3:groups=4:clients=20"
+    digits = ("permuted:2", "permuted", "permuted:6:clients=30", "rotated", skewed)
+    mnist = ("permuted:3:clients=60", "permuted:4:clients=20", "rotated:4:clients=40")
+    for name, columns, methods in (
+        ("choose-criterion.json", digits, ("wecfl", "fedgroup")),
+        ("choose-criterion-mnist.json", mnist, ("wecfl",)),
+    ):
+        found = [(settings_of(line), figures) for line, figures in comparison(name).items()]
+        for method, criterion in {(s["algorithm"], s["criterion"]) for s, _ in found}:
+            mine = {s["partition"]: f for s, f in found if (s["algorithm"], s["criterion"]) == (method, criterion)}
+            cells = [f"{mean(mine[c], 'ari', 2)}, {mean(mine[c], 'groups', 1)}" for c in columns]
+            head = f"| `{method}` | `{criterion}`" if len(methods) > 1 else f"| `{criterion}`"
+            assert f"{head} | {' | '.join(cells)} |\n" in page
+
+
 def test_table_one_is_the_committed_result() -> None:
     page = (DOCS / "results" / "table1.md").read_text().splitlines()
     columns: dict[str, list[float]] = {}
@@ -277,3 +294,23 @@ def test_the_table_of_icg_is_the_committed_result() -> None:
         assert less[1] > 0.3
         cells += [*(f"{100 * share:.1f} %" for share in less), *(f"{way['z'] / 1e3:.1f}" for way in (chance, icg))]
         assert f"| {seed} | {' | '.join(cells)} |\n" in page
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
+def test_edc_against_madc_is_the_committed_result(name: str) -> None:
+    page = (DOCS / "results" / "edc-madc.md").read_text()
+    found = json.loads((DOCS / "results" / f"edc-madc-{name}.json").read_text())
+    assert len(found["looked_at"]) == 200
+    for one in found["models"]:
+        assert one["correlation"]["5"] > 0.94
+        assert one["contrast"]["l2"] == min(one["contrast"].values())
+        head = f"| `{one['model']}` | {one['parameters']:,} | "
+        assert head + " | ".join(f"{one['correlation'][m]:.3f}" for m in ("2", "3", "5", "10")) + " |\n" in page
+        assert head + " | ".join(f"{one['contrast'][m]:.3g}" for m in ("l2", "cosine", "madc", "edc")) + " |\n" in page
+        assert 7 <= one["groups"] <= 9
+    for picture in ("edc-madc", "similarity", "contrast"):
+        drawn = (DOCS / "results" / f"edc-madc-{name}" / f"{picture}.svg").read_text()
+        assert drawn.startswith("<svg ")
+        assert f"edc-madc-{name}/{picture}.svg" in page
+    best = found["models"][0]["correlation"]["5"]
+    assert f"correlation {best:.3f}" in (DOCS / "results" / f"edc-madc-{name}" / "edc-madc.svg").read_text()

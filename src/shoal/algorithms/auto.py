@@ -15,7 +15,6 @@ from shoal.types import Array
 
 Groups = Annotated[int, Field(ge=1)] | Literal["auto"]
 Criterion = Literal["cosine", "euclidean", "gap", "elbow"]
-CRITERIA: Mapping[str, Any] = {"cosine": "silhouette", "euclidean": "silhouette", "gap": "gap", "elbow": "within"}
 MOST = 10  # groups that are considered
 LOOK = 200  # clients up to which a given number is looked at beside the others, for the records
 
@@ -36,12 +35,16 @@ def how_many(
     most = min(MOST, len(updates_NP) - 1)
     if groups != "auto" and (len(updates_NP) > LOOK or most < 2):
         return groups, {}
-    name = {"cosine": "silhouette", "euclidean": "silhouette"}.get(criterion, criterion)
     if most < 2:
-        return 1, {name: {}}
-    distances_NN = pairwise(updates_NP, criterion) if criterion in ("cosine", "euclidean") else None
-    candidates = range(1 if criterion == "gap" else 2, most + 1)
-    found = choose_k(updates_NP, candidates, cluster, CRITERIA[criterion], key.rng(), distances_NN)
+        return 1, {}
+    ks, rng = range(1 if criterion == "gap" else 2, most + 1), key.rng()
+    if criterion == "cosine" or criterion == "euclidean":
+        name, found = (
+            "silhouette",
+            choose_k(updates_NP, ks, cluster, "silhouette", rng, pairwise(updates_NP, criterion)),
+        )
+    else:
+        name, found = criterion, choose_k(updates_NP, ks, cluster, "gap" if criterion == "gap" else "within", rng)
     values = {str(k): value for k, value in found.values.items()}
     return (found.k if groups == "auto" else groups), {name: values}
 

@@ -70,7 +70,7 @@ def merged(several: Sequence[Advice]) -> dict[str, Any]:
     """The keys to change, of several pieces of advice the first that names a key."""
     changes: dict[str, Any] = {}
     for advice in several:
-        changes = {**advice.change, **changes}
+        changes |= {key: value for key, value in advice.change.items() if key not in changes}
     return changes
 
 

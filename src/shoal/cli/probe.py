@@ -46,11 +46,10 @@ def probe(words: Words = None, figure: Figures = None, format: FormatOption = Fo
     pairs: dict[str, Any] = dict(allowed(words or [], (*KEYS, "model", "clients", "groups")))
     models = values(pairs.pop("model", "mclr"))
     numbers = {key: whole(key, pairs.pop(key)) for key in ("clients", "groups") if key in pairs}
+    found = look(None, models, **numbers, **pairs)
     if figure is not None:
         figure = figure.expanduser()
         figure.mkdir(parents=True, exist_ok=True)
-    found = look(None, models, **numbers, **pairs)
-    if figure is not None:
         for name, picture in pictures(found).items():
             (figure / name).write_text(picture)
             say(err(), f"wrote {figure / name}")

@@ -85,7 +85,7 @@ def lines(x: Sequence[float], series: Mapping[str, Sequence[float]], title: str,
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in points]
         a, b = points[-1]
-        parts.append(text(a - 4, b - 8, name, "end", colour=colour))
+        parts.append(text(a + 7, b + 4, name, "start", colour=colour))
     return picture(parts)
 
 

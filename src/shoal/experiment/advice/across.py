@@ -60,7 +60,7 @@ def numbers(runs: Sequence[tuple[Mapping[str, Any], float]]) -> Iterator[Advice]
 
 def label(config: Mapping[str, Any]) -> str:
     """The algorithm, and its number of groups if it has one."""
-    return str(config["algorithm"]) + (f" groups={config['groups']}" if "groups" in config else "")
+    return f"{config['algorithm']} groups={config['groups']}" if "groups" in config else str(config["algorithm"])
 
 
 def worth(runs: Sequence[tuple[Mapping[str, Any], float]]) -> Iterator[Advice]:

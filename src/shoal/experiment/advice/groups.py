@@ -15,14 +15,10 @@ FINDERS = ("fedgroup", "fedgrouprox", "flexcfl", "fesem", "wecfl")  # take group
 
 
 def number(look: Look) -> Iterator[Advice]:
-    """By the criterion's values, where they were recorded."""
-    for name in ("silhouette", "gap", "elbow"):
-        for _, values in look.measured(name)[:1]:
-            if name == "silhouette" and values:
-                yield from by_silhouette(look, values)
-
-
-def by_silhouette(look: Look, values: dict[str, float]) -> Iterator[Advice]:
+    """By the silhouette of every number that was considered, where it was recorded."""
+    values: dict[str, float] = next((found for _, found in look.measured("silhouette")), {})
+    if not values:
+        return
     best = max(values, key=lambda k: values[k])
     numbers = {"silhouette": values, "best": int(best)}
     if values[best] < FAINT:

@@ -34,10 +34,6 @@ class Look:
         found = ((r["round"], r.get("measures", {}).get(name)) for r in self.history)
         return [(t, value) for t, value in found if value is not None]
 
-    def column(self, name: str) -> list[tuple[int, Any]]:
-        """Rounds in which a figure was recorded, with its value."""
-        return [(r["round"], r[name]) for r in self.history if r.get(name) is not None]
-
     @property
     def last(self) -> Row:
         return self.history[-1]
