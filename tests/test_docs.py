@@ -271,6 +271,39 @@ def test_table_one_of_three_seeds_is_the_committed_result() -> None:
         assert f"{f['discrepancy_variance']['mean']:.3f} ± {f['discrepancy_variance']['std']:.3f}" in page
 
 
+def accuracy(spread: dict[str, float]) -> str:
+    return f"{100 * spread['mean']:.1f}" if spread["n"] == 1 else percent(spread)
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DOCS / "results" / name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("result", "page", "figure"),
+    [
+        ("cfl-fmnist", "cfl-cifar10", "best_accuracy"),
+    ],
+)
+def test_pages_of_planted_groups_quote_their_results(result: str, page: str, figure: str) -> None:
+    text = (DOCS / "results" / f"{page}.md").read_text()
+    for name, f in comparison(f"{result}.json").items():
+        cells = [accuracy(f[figure]), accuracy(f["last_f1"]), mean(f, "groups", 0)]
+        assert f"| `{name}` | {' | '.join([*cells, mean(f, 'ari', 2) if f['ari'] else '-'])} |" in text
+
+
+@pytest.mark.parametrize("result", ["cfl-fmnist"])
+def test_cfl_splits_as_quoted_and_never_inside_a_planted_group(result: str) -> None:
+    page, splits = (DOCS / "results" / "cfl-cifar10.md").read_text(), lines_of(f"{result}-splits.jsonl")
+    assert len(splits) == 3 * len({split["run"] for split in splits})
+    for split in splits:
+        left, right = ({int(client) // 5 for client in side} for side in split["clients"])
+        assert not left & right
+        sizes = " + ".join(str(len(side)) for side in split["clients"])
+        norms = [f"{split[key]:.2f}" for key in ("mean_norm", "max_norm", "cross")]
+        assert f"| {split['run']} | {split['round']} | {sizes} | {' | '.join(norms)} |" in page
+
+
 def test_the_table_of_the_readme_is_the_committed_result() -> None:
     readme = (DOCS.parent / "README.md").read_text().splitlines()
     for line in json.loads((DOCS / "results" / "demo.json").read_text())["comparison"]:
