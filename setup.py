@@ -15,7 +15,7 @@ setup(
     ext_modules=[
         Extension(
             f"shoal.kernels._{name}",
-            ["src/shoal/kernels/dense.c"],
+            ["src/shoal/kernels/dense.c", "src/shoal/kernels/madc.c"],
             depends=["src/shoal/kernels/dense.h"],
             extra_compile_args=[*PLAIN, *flags],
             libraries=["m"],

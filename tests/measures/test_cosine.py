@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity
 
 from shoal.measures import cosine, cosine_from_gram, cosine_to, dissimilarity, gram
+from shoal.measures.cosine import cosine_in_tiles
 from shoal.types import Array
 
 rows = st.tuples(st.integers(1, 7), st.integers(1, 5), st.integers(0, 10**6)).map(
@@ -58,3 +59,22 @@ def test_laws(a: Array) -> None:
     np.testing.assert_array_equal(cosine_from_gram(gram(a)), s)
     d = dissimilarity(s)
     assert ((d >= 0) & (d <= 1)).all()
+
+
+@pytest.mark.parametrize(("dtype", "close"), [("float32", 2e-6), ("float64", 1e-13)])
+def test_in_tiles_as_from_the_gram_matrix(dtype: str, close: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(70, 300)).astype(dtype)
+    rows[3] = 0
+    rows[7] = -2 * rows[5]
+    tiled = cosine_in_tiles(rows, tile=16)
+    assert tiled.dtype == rows.dtype
+    np.testing.assert_allclose(tiled, cosine(rows), atol=close)
+    assert (tiled == tiled.T).all()
+    assert tiled.diagonal().tolist() == [float(i != 3) for i in range(70)]
+    assert np.abs(tiled).max() <= 1
+
+
+def test_many_clients_go_in_tiles() -> None:
+    rows = np.random.default_rng(0).normal(size=(1001, 4)).astype(np.float32)
+    assert cosine(rows).dtype == np.float32
+    assert cosine(rows[1:]).dtype == np.float64

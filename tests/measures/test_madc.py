@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -54,3 +56,15 @@ def test_equal_clients_are_at_distance_zero_and_opposite_ones_at_two() -> None:
 def test_fewer_than_three_clients(n: int) -> None:
     with pytest.raises(BadInput, match=f"at least 3 of them; there are {n}"):
         madc(np.eye(n))
+
+
+@pytest.mark.parametrize("n", [3, 63, 64, 65, 200, 300])
+def test_with_and_without_the_kernel(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(n).normal(size=(n, 5))
+    rows[1] = rows[0]
+    s = cosine(rows)
+    s[1], s[:, 1] = s[0], s[:, 0]
+    fast = madc(s)
+    monkeypatch.setattr(importlib.import_module("shoal.measures.madc"), "sums_of_larger", lambda rows: None)
+    np.testing.assert_allclose(fast, madc(s), atol=1e-12)
+    assert fast[0, 1] == 0

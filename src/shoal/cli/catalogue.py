@@ -64,7 +64,7 @@ def data() -> list[Entry]:
 
 def whereabouts(name: str) -> tuple[bool, str]:
     """Whether a data set is on this machine, and where or how to get it."""
-    from shoal.data.find import find
+    from shoal.data.find import NOT_FETCHED, find
     from shoal.errors import DataMissing
 
     if name in WITH_PACKAGE:
@@ -72,7 +72,7 @@ def whereabouts(name: str) -> tuple[bool, str]:
     try:
         return True, str(find(name))
     except DataMissing:
-        return False, f"get it with: shoal fetch {name}"
+        return False, f"needs $SHOAL_DATA/{name}.npz" if name in NOT_FETCHED else f"get it with: shoal fetch {name}"
 
 
 def partitions() -> list[Entry]:

@@ -22,6 +22,7 @@ IDX_FILES = {
     "y_test": "t10k-labels-idx1-ubyte",
 }
 SPLIT_ARRAYS = tuple(IDX_FILES)
+NOT_FETCHED = ("sent140",)  # no public registry has it
 FEMNIST_ARRAYS = ("x", "y", "client", "client_names")
 
 
@@ -49,10 +50,8 @@ def find(name: str, environ: Mapping[str, str] = os.environ) -> Path:
             return folder / f"{name}.npz"
     if name == "fashion-mnist" and all((DEBIAN / f"{f}.gz").is_file() for f in IDX_FILES.values()):
         return DEBIAN
-    raise DataMissing(
-        f"data set {name!r} is not on this machine; run `shoal fetch {name}`,"
-        f" or set SHOAL_DATA to a folder with {name}.npz."
-    )
+    fetch = "" if name in NOT_FETCHED else f"run `shoal fetch {name}`, or "
+    raise DataMissing(f"data set {name!r} is not on this machine; {fetch}set SHOAL_DATA to a folder with {name}.npz.")
 
 
 def read(name: str, wanted: tuple[str, ...]) -> dict[str, Array]:
@@ -64,9 +63,8 @@ def read(name: str, wanted: tuple[str, ...]) -> dict[str, Array]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {key: arrays[key] for key in wanted}
     except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile, zlib.error) as problem:
-        raise DataMissing(
-            f"{path} cannot be read as data set {name!r} ({problem}); delete it and run `shoal fetch {name}`."
-        ) from problem
+        mend = "put a good one in its place" if name in NOT_FETCHED else f"delete it and run `shoal fetch {name}`"
+        raise DataMissing(f"{path} cannot be read as data set {name!r} ({problem}); {mend}.") from problem
 
 
 def idx(raw: bytes) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.measures.gram import BLOCK, gram, norms
+from shoal.measures.gram import BLOCK, GRAM_UP_TO, gram, norms
 from shoal.types import Array
 
 
@@ -16,7 +16,32 @@ def cosine(rows_NP: Array) -> Array:
     >>> cosine(np.array([[1.0, 0.0], [2.0, 2.0], [0.0, 0.0]])).round(3).tolist()
     [[1.0, 0.707, 0.0], [0.707, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    return cosine_from_gram(gram(rows_NP))
+    rows_NP = np.asarray(rows_NP)
+    return cosine_from_gram(gram(rows_NP)) if len(rows_NP) <= GRAM_UP_TO else cosine_in_tiles(rows_NP)
+
+
+def cosine_in_tiles(rows_NP: Array, tile: int = 512) -> Array:
+    """The same for many rows: in the precision of the rows, tile by tile, so that nothing but the result is large.
+
+    >>> cosine_in_tiles(np.array([[1.0, 0.0], [2.0, 2.0], [0.0, 0.0]]), tile=2).round(3).tolist()
+    [[1.0, 0.707, 0.0], [0.707, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    kind = np.result_type(rows_NP, np.float32)
+    lengths_N = norms(rows_NP)
+    inverse_N = np.where(lengths_N > 0, 1 / np.where(lengths_N > 0, lengths_N, 1.0), 0.0).astype(kind)
+    n = len(rows_NP)
+    similarity_NN = np.empty((n, n), kind)
+    for i in range(0, n, tile):
+        left = rows_NP[i : i + tile] * inverse_N[i : i + tile, None]
+        for j in range(i, n, tile):
+            part = left @ rows_NP[j : j + tile].T
+            part *= inverse_N[j : j + tile]
+            part = (part + part.T) / 2 if i == j else part
+            part.clip(-1.0, 1.0, out=part)
+            similarity_NN[i : i + tile, j : j + tile] = part
+            similarity_NN[j : j + tile, i : i + tile] = part.T
+    np.fill_diagonal(similarity_NN, lengths_N > 0)
+    return similarity_NN
 
 
 def cosine_from_gram(gram_NN: Array) -> Array:

@@ -7,11 +7,10 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 
 from shoal.errors import BadInput
-from shoal.measures.gram import BLOCK, gram, norms
+from shoal.measures.gram import BLOCK, GRAM_UP_TO, gram, norms
 from shoal.measures.l2 import pairwise_squared_l2
 from shoal.types import Array
 
-GRAM_UP_TO = 1000  # clients; beyond, a matrix-free decomposition is cheaper than the Gram matrix
 RESOLVED = 1e-6  # singular values below this share of the largest one may be rounding noise and count as 0
 
 

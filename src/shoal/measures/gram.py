@@ -6,6 +6,7 @@ import numpy as np
 
 from shoal.types import Array
 
+GRAM_UP_TO = 1000  # clients; beyond, the matrix in float64 costs more time and memory than it is worth
 BLOCK = 1 << 22  # numbers of a block that is held in float64: 32 MB
 
 

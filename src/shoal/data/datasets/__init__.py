@@ -15,6 +15,7 @@ LOADERS = {
     "fashion-mnist": "fashion_mnist:fashion_mnist",
     "cifar10": "cifar10:cifar10",
     "femnist": "femnist:femnist",
+    "sent140": "sent140:sent140",
 }
 SOURCES = {"synthetic": "synthetic:synthetic", "folder": "own:folder", "csv": "own:csv"}
 OWN = ("folder", "csv")  # files of the user, which may change between two runs
@@ -28,6 +29,7 @@ DEFAULT_PARTITION = {
     "cifar10": "cluster-dirichlet",
     "femnist": "writers",
     "femnist:letters": "letters",
+    "sent140": "writers:clients=all:least=10",
 }
 
 
