@@ -13,8 +13,8 @@ BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard src/shoal/kerne
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
 
-demo: .venv/core ## a small run, from nothing to a report
-	@$(BIN)/shoal $(DEMO)
+demo: .venv/report ## a small run, from nothing to a report
+	@out=runs/demo-$$(date +%Y%m%d-%H%M%S) && $(BIN)/shoal $(DEMO) out=$$out && $(BIN)/shoal report $$out
 
 test: .venv/dev ## the tests, without the slow ones (ARGS="-k word" is passed on to pytest)
 	@$(BIN)/python -m pytest -q $(ARGS)
@@ -39,10 +39,10 @@ clean: ## remove everything that can be made again; runs stay
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shoal needs Python 3.11 or newer; name one with make PYTHON=...")'
 	@$(PYTHON) -m venv .venv
 
-.venv/core: $(BUILT_FROM) | .venv/bin/python
-	@$(INSTALL) -e .
+.venv/report: $(BUILT_FROM) | .venv/bin/python
+	@$(INSTALL) -e ".[report]"
 	@touch $@
 
 .venv/dev: $(BUILT_FROM) | .venv/bin/python
 	@$(INSTALL) -e ".[dev]"
-	@touch $@ .venv/core
+	@touch $@ .venv/report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -45,4 +46,6 @@ def make_toy(clients: int = 12, seed: int = 0) -> Federation:
 
 def small_net() -> nn.Module:
     """Batch norm and dropout on purpose: statistics, counters and random masks must all be reproducible."""
-    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3))
+    features = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU())
+    head = nn.Sequential(nn.Dropout(0.3), nn.Linear(8, 3))
+    return nn.Sequential(OrderedDict(features=features, head=head))

@@ -22,9 +22,23 @@ DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 METHODS = ("fedavg", "fedprox", "local", "central")  # the columns of the first tables of choose.md
-SHARED_PAGES = {"hypcluster": "ifca", "fedavg+": "ensembles", "fedprox+": "ensembles"}
+SHARED_PAGES = {
+    "hypcluster": "ifca",
+    "fedavg+": "ensembles",
+    "fedprox+": "ensembles",
+    "naivegsp+icg": "naivegsp",
+    "fedadagrad": "fedopt",
+    "fedadam": "fedopt",
+    "fedyogi": "fedopt",
+}
 MIGRATING = {"algorithm": "ifca", "migration": "aligned"}
-VARIANT_OF = {"fedgrouprox": "fedgroup", "flexcfl": "fedgroup", "wecfl": "fesem"}  # pages list what differs
+VARIANT_OF = {  # pages list what differs
+    "fedgrouprox": "fedgroup",
+    "flexcfl": "fedgroup",
+    "wecfl": "fesem",
+    "naivegsp": "fedgsp",
+    "naivegsp+icg": "fedgsp",
+}
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
@@ -212,6 +226,23 @@ def test_choose_quotes_how_many_groups() -> None:
         assert f"| `{name}` | {percent(f['best_accuracy'])} | {mean(f, 'ari', 2)} | {mean(f, 'groups', 1)} |\n" in page
 
 
+def test_choose_quotes_which_criterion_counts_best() -> None:
+    page = (DOCS / "choose.md").read_text()
+    skewed = "cluster-dirichlet:alpha=0.3:groups=4:clients=20"
+    digits = ("permuted:2", "permuted", "permuted:6:clients=30", "rotated", skewed)
+    mnist = ("permuted:3:clients=60", "permuted:4:clients=20", "rotated:4:clients=40")
+    for name, columns, methods in (
+        ("choose-criterion.json", digits, ("wecfl", "fedgroup")),
+        ("choose-criterion-mnist.json", mnist, ("wecfl",)),
+    ):
+        found = [(settings_of(line), figures) for line, figures in comparison(name).items()]
+        for method, criterion in {(s["algorithm"], s["criterion"]) for s, _ in found}:
+            mine = {s["partition"]: f for s, f in found if (s["algorithm"], s["criterion"]) == (method, criterion)}
+            cells = [f"{mean(mine[c], 'ari', 2)}, {mean(mine[c], 'groups', 1)}" for c in columns]
+            head = f"| `{method}` | `{criterion}`" if len(methods) > 1 else f"| `{criterion}`"
+            assert f"{head} | {' | '.join(cells)} |\n" in page
+
+
 def test_table_one_is_the_committed_result() -> None:
     page = (DOCS / "results" / "table1.md").read_text().splitlines()
     columns: dict[str, list[float]] = {}
@@ -240,6 +271,39 @@ def test_table_one_of_three_seeds_is_the_committed_result() -> None:
         assert f"{f['discrepancy_variance']['mean']:.3f} ± {f['discrepancy_variance']['std']:.3f}" in page
 
 
+def accuracy(spread: dict[str, float]) -> str:
+    return f"{100 * spread['mean']:.1f}" if spread["n"] == 1 else percent(spread)
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DOCS / "results" / name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("result", "page", "figure"),
+    [
+        ("cfl-fmnist", "cfl-cifar10", "best_accuracy"),
+    ],
+)
+def test_pages_of_planted_groups_quote_their_results(result: str, page: str, figure: str) -> None:
+    text = (DOCS / "results" / f"{page}.md").read_text()
+    for name, f in comparison(f"{result}.json").items():
+        cells = [accuracy(f[figure]), accuracy(f["last_f1"]), mean(f, "groups", 0)]
+        assert f"| `{name}` | {' | '.join([*cells, mean(f, 'ari', 2) if f['ari'] else '-'])} |" in text
+
+
+@pytest.mark.parametrize("result", ["cfl-fmnist"])
+def test_cfl_splits_as_quoted_and_never_inside_a_planted_group(result: str) -> None:
+    page, splits = (DOCS / "results" / "cfl-cifar10.md").read_text(), lines_of(f"{result}-splits.jsonl")
+    assert len(splits) == 3 * len({split["run"] for split in splits})
+    for split in splits:
+        left, right = ({int(client) // 5 for client in side} for side in split["clients"])
+        assert not left & right
+        sizes = " + ".join(str(len(side)) for side in split["clients"])
+        norms = [f"{split[key]:.2f}" for key in ("mean_norm", "max_norm", "cross")]
+        assert f"| {split['run']} | {split['round']} | {sizes} | {' | '.join(norms)} |" in page
+
+
 def test_the_table_of_the_readme_is_the_committed_result() -> None:
     readme = (DOCS.parent / "README.md").read_text().splitlines()
     for line in json.loads((DOCS / "results" / "demo.json").read_text())["comparison"]:
@@ -248,3 +312,38 @@ def test_the_table_of_the_readme_is_the_committed_result() -> None:
         assert row[2] == f"{100 * figures['best_accuracy']['mean']:.1f}"
         assert row[5] == f"{100 * figures['last_worst']['mean']:.1f}"
         assert row[6] == ("-" if figures["ari"] is None else f"{figures['ari']['mean']:.2f}")
+
+
+def test_the_table_of_icg_is_the_committed_result() -> None:
+    page = (DOCS / "results" / "icg.md").read_text()
+    for seed in range(3):
+        found = json.loads((DOCS / "results" / f"icg-femnist-seed{seed}.json").read_text())
+        assert (found["clients"], found["classes"]) == (368, 62)
+        alone, chance, icg = found["grouping"]
+        assert (icg["groups"], icg["clients"]) == (chance["groups"], chance["clients"]) == (52, 7)
+        cells = [f"{1000 * way['median_cpd']:.2f}" for way in (alone, chance, icg)]
+        less = [1 - icg["median_cpd"] / way["median_cpd"] for way in (alone, chance)]
+        assert less[0] >= 0.7  # spec 12.6, item 6
+        assert less[1] > 0.3
+        cells += [*(f"{100 * share:.1f} %" for share in less), *(f"{way['z'] / 1e3:.1f}" for way in (chance, icg))]
+        assert f"| {seed} | {' | '.join(cells)} |\n" in page
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
+def test_edc_against_madc_is_the_committed_result(name: str) -> None:
+    page = (DOCS / "results" / "edc-madc.md").read_text()
+    found = json.loads((DOCS / "results" / f"edc-madc-{name}.json").read_text())
+    assert len(found["looked_at"]) == 200
+    for one in found["models"]:
+        assert one["correlation"]["5"] > 0.94
+        assert one["contrast"]["l2"] == min(one["contrast"].values())
+        head = f"| `{one['model']}` | {one['parameters']:,} | "
+        assert head + " | ".join(f"{one['correlation'][m]:.3f}" for m in ("2", "3", "5", "10")) + " |\n" in page
+        assert head + " | ".join(f"{one['contrast'][m]:.3g}" for m in ("l2", "cosine", "madc", "edc")) + " |\n" in page
+        assert 7 <= one["groups"] <= 9
+    for picture in ("edc-madc", "similarity", "contrast"):
+        drawn = (DOCS / "results" / f"edc-madc-{name}" / f"{picture}.svg").read_text()
+        assert drawn.startswith("<svg ")
+        assert f"edc-madc-{name}/{picture}.svg" in page
+    best = found["models"][0]["correlation"]["5"]
+    assert f"correlation {best:.3f}" in (DOCS / "results" / f"edc-madc-{name}" / "edc-madc.svg").read_text()

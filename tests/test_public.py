@@ -23,7 +23,13 @@ def test_nothing_else_is_public() -> None:
 
 
 def test_importing_shoal_pulls_in_nothing_heavy() -> None:
-    heavy = ("torch", "numpy", "pydantic", "sklearn", "pandas")
+    heavy = ("torch", "numpy", "pydantic", "sklearn", "pandas", "ortools")
     code = f"import shoal, shoal.cli.app, sys; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_the_flow_solver_is_imported_when_it_is_needed() -> None:
+    code = "import shoal.algorithms, shoal.experiment.api, sys; print('ortools' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"

@@ -14,18 +14,27 @@ if TYPE_CHECKING:
     from shoal.algorithms import (
         CFL,
         FLHC,
+        IDA,
         IFCA,
         Central,
+        FedAdagrad,
+        FedAdam,
         FedAvg,
         FedAvgPlus,
+        FedFusion,
         FedGroup,
         FedGrouProx,
+        FedGSP,
+        FedMMD,
         FedProx,
         FedProxPlus,
+        FedYogi,
         FeSEM,
         FlexCFL,
         Given,
         Local,
+        NaiveGSP,
+        NaiveGSPICG,
         WeCFL,
     )
     from shoal.data.federation import Federation
@@ -33,12 +42,22 @@ if TYPE_CHECKING:
     from shoal.experiment.api import resume, run
     from shoal.experiment.callbacks import Observer
     from shoal.experiment.compare import compare
+    from shoal.experiment.probe import probe
     from shoal.experiment.result import Run
     from shoal.experiment.sweep import sweep
     from shoal.selection import All, Random, RoundRobinThenRandom
     from shoal.solvers import SGD, Proximal
 
 _HOME = {
+    "FedGSP": "shoal.algorithms",
+    "NaiveGSP": "shoal.algorithms",
+    "NaiveGSPICG": "shoal.algorithms",
+    "FedMMD": "shoal.algorithms",
+    "FedFusion": "shoal.algorithms",
+    "IDA": "shoal.algorithms",
+    "FedAdagrad": "shoal.algorithms",
+    "FedAdam": "shoal.algorithms",
+    "FedYogi": "shoal.algorithms",
     "WeCFL": "shoal.algorithms",
     "IFCA": "shoal.algorithms",
     "Given": "shoal.algorithms",
@@ -64,12 +83,22 @@ _HOME = {
     "SGD": "shoal.solvers",
     "ShoalError": "shoal.errors",
     "compare": "shoal.experiment.compare",
+    "probe": "shoal.experiment.probe",
     "resume": "shoal.experiment.api",
     "run": "shoal.experiment.api",
     "sweep": "shoal.experiment.sweep",
 }
 
 __all__ = [
+    "FedGSP",
+    "NaiveGSP",
+    "NaiveGSPICG",
+    "FedMMD",
+    "FedFusion",
+    "IDA",
+    "FedAdagrad",
+    "FedAdam",
+    "FedYogi",
     "WeCFL",
     "IFCA",
     "Given",
@@ -96,6 +125,7 @@ __all__ = [
     "ShoalError",
     "__version__",
     "compare",
+    "probe",
     "resume",
     "run",
     "sweep",

@@ -58,6 +58,8 @@ class Net:
         self.flat = torch.zeros(self.floats, dtype=self.dtype, device=self.device)
         self.grad = torch.zeros(layout.trainable.stop, dtype=self.dtype, device=self.device)
         self.params = self.flat[layout.trainable]  # the trainable numbers; a step is an operation in place on them
+        self._loaded: Array | None = None  # the vector that was loaded last
+        self._twin: Net | None = None
         self._bind()
         self._large = [] if how.compiled else large_layers(self.module)
         self._factors: dict[nn.Linear, list[Span]] = {}  # large layers whose gradient is left as two factors
@@ -147,11 +149,6 @@ class Net:
         out: torch.Tensor = Factored.apply(x, layer.weight, layer.bias, self._factors[layer])  # type: ignore[no-untyped-call]
         return out
 
-    def forward(self, x: torch.Tensor, whole: bool) -> torch.Tensor:
-        """Scores of a batch in training; only whole batches, which all have one shape, go through a compiled module."""
-        scores: torch.Tensor = (self._compiled if whole and self._compiled is not None else self.module)(x)
-        return scores
-
     def graph_params(self) -> torch.Tensor:
         """The trainable numbers as one differentiable vector, for loss terms without a closed gradient."""
         return torch.cat([p.reshape(-1) for p in self.module.parameters() if p.requires_grad])
@@ -159,11 +156,34 @@ class Net:
     def load(self, vector_P: Array) -> None:
         """Make the module the model of this vector."""
         self._attach()
+        self._loaded = vector_P
         vector = torch.from_numpy(np.ascontiguousarray(vector_P))
         self.flat.copy_(vector[: self.floats])
         for _, _, tensor, place in self._buffers:
             if place.start >= self.floats:
                 tensor.copy_(vector[place].view(tensor.shape))
+
+    def received(self) -> Net:
+        """A twin that holds the vector as it was loaded, however far this one has been trained since."""
+        assert self._loaded is not None
+        if self._twin is None:
+            self._twin = Net(self.layout, Arithmetic(str(self.device)))
+        if self._twin._loaded is not self._loaded:
+            self._twin.load(self._loaded)
+            self._twin.module.eval()
+        return self._twin
+
+    def run(
+        self, x: torch.Tensor, features: bool = False, whole: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Outputs of the module for a batch and, if asked for, the features that its head turned into them.
+
+        Only whole batches, which all have one shape, go through a compiled module.
+        """
+        if features:
+            seen = self.module.features(x)  # type: ignore[operator]
+            return self.module.head(seen), seen  # type: ignore[operator]
+        return (self._compiled if whole and self._compiled is not None else self.module)(x), None
 
     def vector(self) -> Array:
         """The model as a vector of its own."""

@@ -172,14 +172,28 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What a method looked at to tell clients apart: a row per client, and whether directions or distances count."""
+
+    what: str  # such as "updates"
+    measure: Literal["cosine", "euclidean"]
+    cohort: Cohort
+    rows_ND: Array
+    from_KD: Array | None = None  # if the rows are to be taken from somewhere else than zero: there, row by `which_N`
+    which_N: Array | None = None
+
+
+@dataclass(frozen=True)
 class Record:
     """What an algorithm reports of a round: its training answers, what servers relayed, measures and events."""
 
     trained: Answers | None = None
     relayed: int = 0  # models exchanged among servers
+    handed: int = 0  # models that clients handed to the next one directly: sent once, not up and down again
     stays: bool = False  # in a real federation nothing would have travelled: models were moved by the simulation alone
     measures: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
+    compared: Compared | None = None  # None: the run looks at what clients trained
 
 
 class Algorithm(Protocol):
@@ -195,6 +209,9 @@ class Algorithm(Protocol):
     def serve(self, state: Any) -> Serving: ...
 
     def assign(self, state: Any, cohort: Cohort, engine: Engine, key: Key) -> Answers: ...
+
+    # Optional: `wrap(model, sample) -> model`, for methods that train another model than the one given (FedFusion), and
+    # `parallel(rounds, clients) -> Parallel`, for methods to which the cost models of `shoal.costs` apply.
 
 
 class Select(Protocol):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -45,6 +47,21 @@ def test_target(shoal: Shoal, runs: Path) -> None:
     assert found["comparison"][0]["reached"] == 3
 
 
+def test_models_that_groups_exchange_have_a_column_of_their_own(shoal: Shoal, runs: Path) -> None:
+    assert "MB cloud" not in shoal("compare", "runs").stdout
+    end = shoal("run", "fedgroup", "eta_g=0.1", "rounds=2", "engine=serial", "groups=4", "out=runs/between").stdout
+    # 4 groups, 2 rounds, 650 numbers of 4 bytes; clients: 20 pre-train, keep 5 vectors and take part twice.
+    assert "between groups  0.0 MB" in end
+    assert "8 models" in end
+    assert f"{2 * 20 + 4 * 20 + 2 * 2 * 20} models down and up" in end
+    assert "MB cloud" in shoal("compare", "runs").stdout
+    found = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"]
+    relayed = {line["name"]: line["figures"]["megabytes_relayed"] for line in found}
+    mine = next(name for name in relayed if name.startswith("fedgroup"))
+    assert relayed.pop(mine)["mean"] == pytest.approx(4 * 2 * 650 * 4 / 1e6)
+    assert set(relayed.values()) == {None}
+
+
 def test_what_is_not_complete_is_marked(shoal: Shoal, runs: Path) -> None:
     assert "*" not in shoal("compare", "runs").stdout
     (runs / "one/summary.json").unlink()
@@ -58,3 +75,39 @@ def test_a_narrow_terminal_gets_the_table_in_pieces(shoal: Shoal, runs: Path, mo
     lines = shoal("compare", "runs").stdout.splitlines()
     assert sum(line.startswith("setting") for line in lines) > 1
     assert all(len(line) <= 40 for line in lines if line.startswith(("setting", "fedavg", "local")))
+
+
+def test_differences_in_every_format(shoal: Shoal, runs: Path) -> None:
+    text = shoal("compare", "runs", "--differences", "--against", "fedavg").stdout
+    assert "against fedavg" in text
+    assert "exact sign flips cannot give a p below 0.5" in text  # two seeds are in both
+    assert max(map(len, text.splitlines())) <= 80
+    words = ("compare", "runs", "--differences", "--against", "fedavg", "--format")
+    [found] = json.loads(shoal(*words, "json").stdout)["differences"]
+    assert (found["setting"], found["against"], found["n"]) == ("local", "fedavg", [2, 2])
+    [row] = list(csv.DictReader(io.StringIO(shoal(*words, "csv").stdout)))
+    assert (row["setting"], row["n"], float(row["mean"])) == ("local", "2", found["mean"])
+    latex = shoal(*words, "latex").stdout
+    assert f"local & {100 * found['mean']:+.2f} & " in latex
+
+
+def test_csv_holds_the_figures_of_the_json(shoal: Shoal, runs: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(shoal("compare", "runs", "--format", "csv").stdout)))
+    found = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"]
+    assert [r["setting"] for r in rows] == [line["name"] for line in found]
+    best = found[0]["figures"]["best_accuracy"]
+    assert [float(rows[0][f"best_accuracy{part}"]) for part in ("", "_std", "_n")] == [best["mean"], best["std"], 3]
+    assert rows[0]["rounds_to_target"] == ""
+
+
+def test_latex_holds_the_table_with_the_best_in_bold(shoal: Shoal, runs: Path) -> None:
+    lines = shoal("compare", "runs", "--format", "latex").stdout.splitlines()
+    assert lines[:2] == [r"\begin{tabular}{l" + "r" * (lines[2].count("&")) + "}", r"\toprule"]
+    assert lines[2].startswith(r"setting & runs & best \% & ")
+    assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
+    found = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"]
+    cells = {row.split(" & ")[0]: row.split(" & ")[2] for row in lines[4:-2]}
+    best = max(found, key=lambda line: line["figures"]["best_accuracy"]["mean"])
+    figure = best["figures"]["best_accuracy"]
+    assert cells[best["name"]] == rf"\textbf{{{100 * figure['mean']:.1f}$\pm${100 * figure['std']:.1f}}}"
+    assert sum("textbf" in cell for cell in cells.values()) == 1

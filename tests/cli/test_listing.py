@@ -17,6 +17,7 @@ KNOWN = {
     "partitions": set(PARTITIONS),
     "models": set(NAMES),
     "engines": {"serial", "local"},
+    "trackers": {"tensorboard", "mlflow", "wandb"},
 }
 
 

@@ -57,3 +57,23 @@ def test_many_classes_fit_the_width() -> None:
 def test_histogram_counts_everybody() -> None:
     for sizes in (np.array([5]), np.array([0, 0, 7]), np.array([10, 11, 3000]), np.arange(100)):
         assert sum(int(line.split()[-1]) for line in histogram(sizes)) == len(sizes)
+
+
+def test_how_alike_groups_could_be(shoal: Shoal) -> None:
+    words = ("partition", "partition=dirichlet:0.1:clients=20", "--icg", "5")
+    text = shoal(*words).stdout
+    assert "groups by ICG" in text
+    assert "less than random groups" in text
+    found = json.loads(shoal(*words, "--format", "json").stdout)
+    assert "per_client" not in found
+    alone, chance, icg = found["grouping"]
+    assert (alone["groups"], chance["groups"], icg["groups"], icg["clients"]) == (20, 5, 5, 4)
+    assert icg["median_cpd"] < chance["median_cpd"] < alone["median_cpd"]
+    assert icg["z"] < chance["z"]
+
+
+def test_more_groups_than_clients_are_single_clients(shoal: Shoal) -> None:
+    found = json.loads(shoal("partition", "partition=iid:clients=4", "--icg", "9", "--format", "json").stdout)
+    alone, _, icg = found["grouping"]
+    assert icg["groups"] == 4
+    assert abs(icg["median_cpd"] - alone["median_cpd"]) < 1e-12

@@ -43,6 +43,11 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "bipartition": (c.bipartition, (GRAM,)),
     "optimal_bipartition": (c.optimal_bipartition, (GRAM,)),
     "complete_bipartition": (c.complete_bipartition, (GRAM,)),
+    "assign_equal": (c.assign_equal, (np.abs(ROWS[:, :3]),)),
+    "equal_size": (c.equal_size, (ROWS, ROWS[:3])),
+    "equal_size_kmeans": (lambda r: c.equal_size_kmeans(r, 3, np.random.default_rng(0)), (ROWS,)),
+    "icg": (lambda r: c.icg(r, 3, np.random.default_rng(0)), (ROWS,)),
+    "icg_sizes": (c.icg_sizes, (9, 4)),
     "by_first": (c.by_first, (np.array([3, 1, 3]),)),
 }
 

@@ -43,7 +43,7 @@ def test_the_model_file_loads_into_the_module(toy: Federation, tmp_path: Path) -
     module.load_state_dict(load_file(tmp_path / "r" / "models" / "group_0.safetensors"))
     x = torch.randn(5, 6)
     assert torch.equal(module.eval()(x), got.models[0](x))
-    assert int(module[1].num_batches_tracked) > 0  # type: ignore[index]
+    assert int(module.get_buffer("features.1.num_batches_tracked")) > 0
 
 
 def test_ids_and_totals_are_written_only_when_they_change(toy: Federation, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "cosine_to": (m.cosine_to, (ROWS, OTHER)),
     "dissimilarity": (m.dissimilarity, (SQUARE,)),
     "gram": (m.gram, (ROWS,)),
+    "coordinates": (m.coordinates, (ROWS,)),
     "norms": (m.norms, (ROWS,)),
     "madc": (m.madc, (SQUARE,)),
     "edc": (m.edc, (ROWS, 3)),
@@ -34,9 +35,18 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "shift_distance": (m.shift_distance, (LABELS, LABELS[::-1].copy())),
     "shifted": (m.shifted, (LABELS, LABELS[::-1].copy())),
     "clusterability": (m.clusterability, (ROWS, WEIGHTS, LABELS)),
+    "mean_square_gradient": (m.mean_square_gradient, (ROWS, WEIGHTS)),
+    "gradient_noise": (m.gradient_noise, (ROWS, WEIGHTS, WEIGHTS)),
+    "smoothness": (m.smoothness, (ROWS, ROWS[::-1].copy(), WEIGHTS)),
+    "clustering_step": (m.clustering_step, (WEIGHTS, WEIGHTS, 1.0)),
     "silhouette": (m.silhouette, (1 - SQUARE, LABELS)),
+    "silhouettes": (m.silhouettes, (1 - SQUARE, LABELS)),
     "within": (m.within, (ROWS, LABELS, WEIGHTS)),
+    "within_groups": (m.within_groups, (ROWS, LABELS, WEIGHTS)),
     "relative_contrast": (m.relative_contrast, (2 - SQUARE,)),
+    "cpd": (m.cpd, (LABELS, LABELS[::-1].copy())),
+    "cpd_pairs": (m.cpd_pairs, (np.abs(ROWS), 1.0, "index")),
+    "grouping_objective": (m.grouping_objective, (ROWS,)),
     "objective": (m.objective, (m.squared_l2(ROWS, OTHER), LABELS, WEIGHTS)),
     "wecfl_objective": (m.wecfl_objective, (ROWS, OTHER, LABELS, WEIGHTS)),
 }
@@ -59,6 +69,6 @@ def test_torch_and_read_only_arrays(name: str) -> None:
 
 
 def test_every_function_is_in_the_list() -> None:
-    others = {"gap", "choose_k", "threshold"}  # tested by themselves
+    others = {"gap", "choose_k", "threshold", "descent_step"}  # tested by themselves
     functions = {n for n in m.__all__ if callable(getattr(m, n)) and n[0].islower()}
     assert functions == {*CALLS, *others}

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from shoal.errors import BadInput
-from shoal.measures import Criterion, choose_k, gap, silhouette, within
+from shoal.measures import Criterion, choose_k, gap, silhouette, within, within_groups
 from shoal.types import Array
 
 
@@ -30,6 +30,7 @@ def test_within_by_hand() -> None:
     rows, labels = np.array([[0.0], [4.0], [9.0]]), np.array([0, 0, 1])
     assert within(rows, labels) == 8
     assert within(rows, labels, np.array([1, 3, 1])) == pytest.approx(12)
+    assert within_groups(rows, labels + 1).tolist() == [0, 8, 0]
 
 
 @settings(max_examples=40, deadline=None)

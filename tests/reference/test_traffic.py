@@ -76,6 +76,17 @@ def test_fedgroup(name: str) -> None:
     assert vectors(name, N, K, T, eta_g=0.1, **START) == expected + M * T
 
 
+def test_traffic_is_split_by_link() -> None:
+    # A model is 30 numbers of 4 bytes. Every group ships its model once a round: M T models on the link to the cloud.
+    apart, between = (run("fedgroup", N, K, T, eta_g=eta_g, **START) for eta_g in (0, 0.1))
+    assert apart.history.relayed() == (0, 0)
+    assert between.history.relayed() == (M * T, M * T * 30 * 4)
+    assert between.history.relayed(until=5) == (M * 5, M * 5 * 30 * 4)
+    assert between.history.bytes() == apart.history.bytes()  # what clients send and receive
+    assert between.summary["vectors_relayed"] == M * T
+    assert between.summary["bytes_relayed"] == M * T * 30 * 4
+
+
 def test_migration_itself_sends_no_model() -> None:
     moving = run("flexcfl", N, K, T, drift="swap-all:0.3:who=warm", **START)
     assert sum(row["measures"]["shifted"] for row in moving.history[1:]) > 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tests.conftest import small_net
 from torch import nn
 
@@ -10,6 +11,7 @@ from shoal.data.federation import Federation
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
+from shoal.solvers import gradient
 from shoal.tasks import Gradient, Losses
 
 
@@ -47,3 +49,22 @@ def test_it_does_not_depend_on_what_the_net_did_before(toy: Federation) -> None:
     first = Gradient()(net, w_P, data, {}, Key(0))[0]["gradient"]
     Gradient()(net, layout.init(Key(2)), toy.client("c11"), {}, Key(0))
     assert Gradient()(net, w_P, data, {}, Key(9))[0]["gradient"].tobytes() == first.tobytes()
+
+
+def test_mini_batches_by_hand(toy: Federation) -> None:
+    layout = Layout.of(small_net, toy.sample(), "float64")
+    net, w_P = Net(layout), layout.init(Key(1))
+    x, y = toy.client("c09")("train")
+    parts = [slice(i, i + 8) for i in range(0, len(y), 8)]
+    assert len(y) % 8  # the last batch is short, and weighs less
+    got = Gradient(batch=8)(net, w_P, toy.client("c09"), {}, Key(0))[0]
+    g = [gradient(net, w_P, x[p], y[p]) for p in parts]
+    share, length = [len(y[p]) / len(y) for p in parts], [np.linalg.norm(row) for row in g]
+    whole = Gradient()(net, w_P, toy.client("c09"), {}, Key(0))[0]["gradient"]
+    np.testing.assert_allclose(got["gradient"], whole, rtol=1e-9, atol=1e-12)
+    assert got["norm"] == pytest.approx(np.dot(share, length))
+    assert got["square"] == pytest.approx(np.dot(share, np.square(length)))
+    # Equation 8: the variance is E|g|^2 - |grad|^2.
+    mean = gradient(net, w_P, x, y)
+    spread = sum(s * np.square(row - mean).sum() for s, row in zip(share, g, strict=True))
+    assert got["square"] - np.square(mean).sum() == pytest.approx(spread)

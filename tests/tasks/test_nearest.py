@@ -14,7 +14,7 @@ from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
-from shoal.tasks import Keep, Nearest
+from shoal.tasks import Ahead, Keep, Nearest
 
 SOLVER = SGD(steps=4)
 
@@ -76,3 +76,32 @@ def test_an_engine_holds_the_vectors_once_and_counts_w0_apart(toy: Federation, l
     assert len(engine.library.rows_VP) == 4
     count = engine.take().counts["nearest"]
     assert (count.down, count.up, count.uncounted) == (48, 0, 12)
+
+
+def test_going_on_is_the_one_solver_after_the_other(toy: Federation, layout: Layout) -> None:
+    sent_KP, key = vectors(toy, layout)
+    first, rest, (x, y) = SGD(epochs=1), SGD(epochs=2, lr=0.01), toy.client("c04")("train")
+    early = first(Net(layout), sent_KP[0], x, y, key)
+    later = rest(Net(layout), sent_KP[0] + early.update_P, x, y, key("rest"))
+    answer, memory = Ahead(first, rest)(Net(layout), sent_KP[0], toy.client("c04"), {"velocity": 1}, key)
+    np.testing.assert_array_equal(answer["early"], early.update_P)
+    np.testing.assert_array_equal(answer["update"], early.update_P + later.update_P)
+    assert answer["count"] == len(y)
+    assert answer["loss"] == pytest.approx((early.loss + 2 * later.loss) / 3)
+    assert memory == {"velocity": 1}
+    assert Ahead(first, rest).work(10, 1) == (30, 30)
+    # A newcomer does the same from the w_0 it is sent, and tells which direction the early part is nearest to.
+    sent_KP[1:] = [-early.update_P, early.update_P, later.update_P]
+    joined, kept = Nearest(first, rest)(Net(layout), sent_KP, toy.client("c04"), {}, key)
+    assert sorted(joined) == ["choice", "count", "loss", "update"]
+    assert joined["choice"] == 1
+    np.testing.assert_array_equal(joined["update"], answer["update"])
+    assert sorted(kept) == ["directions", "histogram", "w0"]
+    assert Nearest(first, rest).work(10, 4) == (30, 30)
+
+
+def test_nothing_to_go_on_with_is_pre_training_alone(toy: Federation, layout: Layout) -> None:
+    sent_KP, key = vectors(toy, layout)
+    answer, _ = Ahead(SGD(), SGD(epochs=0))(Net(layout), sent_KP[0], toy.client("c04"), {}, key)
+    np.testing.assert_array_equal(answer["update"], answer["early"])
+    assert answer["loss"] == SGD()(Net(layout), sent_KP[0], *toy.client("c04")("train"), key).loss

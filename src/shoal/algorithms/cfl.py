@@ -14,13 +14,13 @@ from shoal.algorithms.newcomers import welcome
 from shoal.algorithms.tree import Node, path, walk
 from shoal.clusterers import BipartitionMode, Split, bipartition
 from shoal.errors import BadInput
-from shoal.measures import cosine
+from shoal.measures import cosine, within
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Losses, Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class CFL:
         state = replace(state, theta_KP=theta_KP, server=server)
         if self.path_choice:
             state = replace(state, choice=self._choose(state, engine, key("choose")))
-        return state, Record(trained=inside, measures=measures, events=events)
+        compared = Compared("updates", "cosine", got.cohort, got["update"][:, engine.layout.trainable])
+        return state, Record(trained=inside, measures=measures, events=events, compared=compared)
 
     def serve(self, state: State) -> Serving:
         if not len(state.choice):
@@ -148,7 +149,8 @@ class CFL:
             found = cfl_criteria(
                 rows_NP, sizes_N, self.eps1, self.eps2, self.criteria, t, self.min_round, self.min_cluster_size
             )
-            norms[str(k)] = {"mean_norm": found.mean_norm, "max_norm": found.max_norm, "clients": len(mine)}
+            seen = {"mean_norm": found.mean_norm, "max_norm": found.max_norm, "clients": len(mine)}
+            norms[str(k)] = {**seen, "within": within(rows_NP, np.zeros(len(mine), int))}
             due = t in self.fixed_rounds and len(mine) > 1 if self.fixed_rounds else found.split
             if due:
                 cuts[k] = mine, bipartition(cosine(rows_NP), self.bipartition)

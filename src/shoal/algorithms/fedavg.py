@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
+from shoal.costs import Parallel
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
@@ -55,3 +56,7 @@ class FedAvg:
 
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         return Answers(cohort, np.zeros(len(cohort), int))
+
+    def parallel(self, rounds: int, clients: int) -> Parallel:
+        """For the cost models: every client is a group, the selected ones train."""
+        return Parallel([clients] * rounds, min(getattr(self.select, "k", clients), clients) / clients)

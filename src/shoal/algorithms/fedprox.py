@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from shoal.aggregators import Aggregator, weighted_mean
-from shoal.algorithms.fedavg import FedAvg, State
-from shoal.seeds import Key
+from shoal.algorithms.averaging import Averaging
+from shoal.algorithms.fedavg import FedAvg
 from shoal.selection import Random
 from shoal.solvers import SGD, Proximal
-from shoal.table import Serving
-from shoal.types import Answers, Cohort, Engine, Record, Select, option
+from shoal.types import Select, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedProx:
+class FedProx(Averaging):
     """FedAvg whose clients minimise `F_i(w) + (mu/2) |w - w_t|^2`; mu = 0 is FedAvg bit for bit.
 
     >>> import shoal
@@ -29,21 +27,7 @@ class FedProx:
     solver: SGD = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
 
-    state: ClassVar[type[State]] = State
-
     @property
     def averaging(self) -> FedAvg:
         """FedAvg with the proximal term in its solver: all that FedProx is."""
         return FedAvg(select=self.select, solver=self.solver.plus(Proximal(self.mu)), aggregate=self.aggregate)
-
-    def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
-        return self.averaging.init(engine, key)
-
-    def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
-        return self.averaging.step(state, engine, key)
-
-    def serve(self, state: State) -> Serving:
-        return self.averaging.serve(state)
-
-    def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
-        return self.averaging.assign(state, cohort, engine, key)

@@ -9,18 +9,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
-from shoal.algorithms.auto import Groups, how_many
+from shoal.algorithms.auto import Criterion, Groups, fit, how_many
+from shoal.algorithms.diagnostics import Fitted, convergence, own_gradients
 from shoal.algorithms.newcomers import welcome
 from shoal.clusterers import Clusters, e_step, kmeans, lloyd, reseed
 from shoal.errors import BadInput
 from shoal.layout import Layout
-from shoal.measures import clusterability, wecfl_objective
+from shoal.measures import coordinates, wecfl_objective
 from shoal.seeds import Key
 from shoal.selection import All, Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
-from shoal.tasks import Gradient, Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.tasks import Train
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 TO_CONVERGENCE = 300
 
@@ -49,12 +50,14 @@ class FeSEM:
     """
 
     groups: Groups = option(3, "number of centres, or auto")
+    criterion: Criterion = option("cosine", "what groups=auto asks: cosine or euclidean silhouette, gap, elbow")
     start: Literal["kmeans", "random_models"] = option("kmeans", "first centres: k-means, or random models", key="init")
     cluster_params: str = option("all", "what the distance sees: all, fc, last, or the name of a tensor")
     weights: Literal["uniform", "samples"] = option("uniform", "importance lambda_i of a client: 1, or its samples")
     em_steps: int = option(1, "E and M steps a round; 0: until nothing changes", low=0)
     refill: bool = option(True, "give an empty group the client farthest from its centre", key="reseed")
     clusterability_every: int = option(0, "rounds between measurements of B; 0: never", low=0)
+    diagnostics: bool = option(False, "measure in every round what the convergence theorems speak of; costs gradients")
     select: Select = Random()
     solver: SGD = SGD()
 
@@ -90,12 +93,17 @@ class FeSEM:
         start_KP = np.repeat(state.Omega_KP, len(found.centres_KD), 0) if first else state.Omega_KP
         moved = from_new_centres(got, start_KP, found.labels_N)
         Omega_KP, server = lift.apply(start_KP, moved, lift.init(start_KP) if first else state.server)  # M on all of it
-        if self.clusterability_every and key.round % self.clusterability_every == 0:
-            b = self._clusterability(got, omega_NP, lambda_N, found.labels_N, engine, key("gradient"))
+        at = Fitted(got, omega_NP, lambda_N, found.labels_N, Omega_KP)
+        if self.diagnostics:
+            record = replace(record, measures={**record.measures, **convergence(at, self.solver, engine, key)})
+        elif self.clusterability_every and key.round % self.clusterability_every == 0:
+            b, _ = own_gradients(at, engine, key)
             record = replace(record, measures={**record.measures, **b})
         kept_KP = Omega_KP if first else state.first_KP
         group = state.group.put(got.cohort, found.labels_N)
-        return State(Omega_KP, group, state.w0_P, kept_KP, server), replace(record, trained=got)
+        compared = Compared("local models", "euclidean", got.cohort, self._seen(omega_NP, engine.layout))
+        record = replace(record, trained=got, compared=compared)
+        return State(Omega_KP, group, state.w0_P, kept_KP, server), record
 
     def serve(self, state: State) -> Serving:
         return Serving(state.Omega_KP, state.group)
@@ -122,11 +130,13 @@ class FeSEM:
         self, state: State, got: Answers, omega_NP: Array, lambda_N: Array, engine: Engine, key: Key, first: bool
     ) -> tuple[Clusters, Record]:
         """Groups of this round's clients. First: weighted k-means++, the best of ten; later Lloyd from the centres."""
-        seen_ND, rng = self._seen(omega_NP, engine.layout), key.rng()
+        seen_ND = self._seen(omega_NP, engine.layout)
         if first:
-            k, values = how_many(seen_ND, self.groups, lambda x, k, r: kmeans(x, k, lambda_N, r).labels_N, rng)
-            found = kmeans(seen_ND, k, lambda_N, rng)
-            return found, Record(measures={"F": found.F, **values})
+            learnt_ND = self._seen(got["update"], engine.layout)
+            cluster = lambda rows, k, rng: kmeans(rows, k, lambda_N, rng).labels_N  # noqa: E731
+            k, values = how_many(coordinates(learnt_ND), self.groups, cluster, key("how many"), self.criterion)
+            found = kmeans(seen_ND, k, lambda_N, key.rng())
+            return found, Record(measures={"F": found.F, **fit(seen_ND, found.labels_N, learnt_ND), **values})
         centres_KD = self._seen(state.Omega_KP, engine.layout)
         before = wecfl_objective(seen_ND, centres_KD, got.which_N, lambda_N)
         found = lloyd(seen_ND, centres_KD, lambda_N, self.em_steps or TO_CONVERGENCE)
@@ -142,17 +152,8 @@ class FeSEM:
             found = Clusters(labels_N, centres_KD, wecfl_objective(seen_ND, centres_KD, labels_N, lambda_N))
             events = [{"kind": "group filled again", "client": got.cohort[i], "group": int(labels_N[i])} for i in moved]
         changed = int((found.labels_N != got.which_N).sum())
-        return found, Record(measures={"F_before": before, "F": found.F, "moved": changed}, events=tuple(events))
-
-    def _clusterability(
-        self, got: Answers, omega_NP: Array, lambda_N: Array, labels_N: Array, engine: Engine, key: Key
-    ) -> dict[str, Any]:
-        """B of spec 3.5, from the gradients of the clients' losses at their own parameters."""
-        g = engine.map(Gradient(), got.cohort, omega_NP, np.arange(len(got)), key)
-        row = {name: i for i, name in enumerate(got.cohort)}
-        here = [row[name] for name in g.cohort]
-        found = clusterability(g["gradient"][:, engine.layout.trainable], lambda_N[here], labels_N[here])
-        return {"B_max": found.max, "B_mean": found.mean}
+        measures = {"F_before": before, "F": found.F, "moved": changed, **fit(seen_ND, found.labels_N)}
+        return found, Record(measures=measures, events=tuple(events))
 
 
 def from_new_centres(got: Answers, start_KP: Array, labels_N: Array) -> Answers:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
-from shoal.algorithms.auto import how_many
+from shoal.algorithms.auto import Criterion, fit, how_many
 from shoal.algorithms.newcomers import welcome
 from shoal.clusterers import Linkage, cut_at, cut_into
 from shoal.measures import Metric, cosine_to, pairwise
@@ -19,7 +19,7 @@ from shoal.selection import All, Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class FLHC:
     """
 
     rounds_before: int = option(10, "rounds of FedAvg before the clustering", low=1)
-    threshold: float = option(0.0, "largest distance at which clusters merge; 0: as many as the silhouette says", low=0)
+    threshold: float = option(0.0, "largest distance at which clusters merge; 0: as many as the criterion says", low=0)
+    criterion: Criterion = option("cosine", "how many without a threshold: cosine or euclidean silhouette, gap, elbow")
     metric: Metric = option("euclidean", "distance of updates: euclidean, manhattan or cosine")
     linkage: Linkage = option("complete", "distance of clusters: complete, average, single or ward")
     select: Select = Random()
@@ -64,11 +65,14 @@ class FLHC:
         state, cohort = welcome(self, state, cohort, engine, key("newcomers"))
         got = engine.map(Train(self.solver), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         measures: Mapping[str, Any] = {}
+        compared = None
         if cut:
+            kind: Literal["cosine", "euclidean"] = "cosine" if self.metric == "cosine" else "euclidean"
+            compared = Compared("updates", kind, got.cohort, got["update"][:, engine.layout.trainable])
             state, measures = self._cluster(state, got, engine, key("cluster"))
             got = replace(got, which_N=state.group.get(got.cohort, 0), models_KP=state.w_KP)
         w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)
-        return replace(state, w_KP=w_KP, server=server), Record(trained=got, measures=measures)
+        return replace(state, w_KP=w_KP, server=server), Record(trained=got, measures=measures, compared=compared)
 
     def serve(self, state: State) -> Serving:
         return Serving(state.w_KP, state.group)
@@ -85,17 +89,18 @@ class FLHC:
     def _cluster(self, state: State, got: Answers, engine: Engine, key: Key) -> tuple[State, Mapping[str, Any]]:
         """Agglomerative clustering of everybody's update, once."""
         values: Mapping[str, Any] = {}
-        distances_NN = pairwise(got["update"][:, engine.layout.trainable], self.metric)
+        rows_NP = got["update"][:, engine.layout.trainable]
+        distances_NN = pairwise(rows_NP, self.metric)
         if self.threshold:
             labels_N = cut_at(distances_NN, self.threshold, self.linkage)
         else:
-            cut = lambda _, k, rng: cut_into(distances_NN, k, self.linkage)  # noqa: E731
-            rows_NP = got["update"][:, engine.layout.trainable]
-            k, values = how_many(rows_NP, "auto", cut, key.rng(), distances_NN)
+            same = self.criterion != "gap"  # which also cuts samples of its own
+            cut = lambda rows, k, rng: cut_into(distances_NN if same else pairwise(rows, self.metric), k, self.linkage)  # noqa: E731
+            k, values = how_many(rows_NP, "auto", cut, key, self.criterion)
             labels_N = cut_into(distances_NN, k, self.linkage)
         count = int(labels_N.max()) + 1
         w_KP = np.repeat(state.w_KP, count, 0)
         means = [got["update"][labels_N == k].astype(np.float64).mean(0).astype(w_KP.dtype) for k in range(count)]
         server = per_group(self.aggregate, engine.layout).init(w_KP)
         group = Table().put(got.cohort, labels_N)  # who did not answer is a newcomer from now on
-        return State(w_KP, group, state.w_KP[0], np.stack(means), server), values
+        return State(w_KP, group, state.w_KP[0], np.stack(means), server), {**fit(rows_NP, labels_N, rows_NP), **values}

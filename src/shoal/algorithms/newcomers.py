@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from shoal.seeds import Key
-from shoal.types import Algorithm, Cohort, Engine
+from shoal.types import Algorithm, Answers, Cohort, Engine
 
 
 def welcome(algorithm: Algorithm, state: Any, cohort: Cohort, engine: Engine, key: Key) -> tuple[Any, Cohort]:
@@ -19,3 +21,20 @@ def welcome(algorithm: Algorithm, state: Any, cohort: Cohort, engine: Engine, ke
         came = algorithm.assign(state, new, engine, key)
         state = replace(state, group=state.group.put(came.cohort, came.which_N))
     return state, tuple(c for c in cohort if c in state.group)
+
+
+def together(got: Answers, came: Answers) -> Answers:
+    """The answers of two calls as those of one, in canonical order, with the fields that both have.
+
+    >>> one = Answers(("a", "c"), np.array([0, 1]), {"loss": np.array([0.5, 0.7])})
+    >>> two = Answers(("b",), np.array([1]), {"loss": np.array([0.6]), "choice": np.array([1])})
+    >>> both = together(one, two)
+    >>> both.cohort, both.which_N.tolist(), both["loss"].tolist()
+    (('a', 'b', 'c'), [0, 1, 1], [0.5, 0.6, 0.7])
+    """
+    ids = (*got.cohort, *came.cohort)
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    shared = [name for name in got.fields if name in came.fields]
+    fields = {name: np.concatenate([got[name], came[name]])[order] for name in shared}
+    which_N = np.concatenate([got.which_N, came.which_N])[order]
+    return Answers(tuple(ids[i] for i in order), which_N, fields, (*got.failed, *came.failed), got.models_KP)

@@ -7,15 +7,19 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.advise import advise
 from shoal.cli.bench import bench
 from shoal.cli.compare import compare
 from shoal.cli.doctor import doctor
 from shoal.cli.fetch import fetch
 from shoal.cli.listing import listing
 from shoal.cli.partition import partition
+from shoal.cli.probe import probe
+from shoal.cli.report import report
 from shoal.cli.resume import resume
 from shoal.cli.run import run
 from shoal.cli.screen import Format, FormatOption, emit
+from shoal.cli.ui import ui
 from shoal.version import __version__
 
 EPILOGUE = """
@@ -60,8 +64,12 @@ def common(version: Version = False) -> None:
 app.command("run")(run)
 app.command("resume")(resume)
 app.command("compare")(compare)
+app.command("report")(report)
+app.command("advise")(advise)
+app.command("ui")(ui)
 app.command("list")(listing)
 app.command("partition")(partition)
+app.command("probe")(probe)
 app.command("fetch")(fetch)
 app.command("bench")(bench)
 app.command("doctor")(doctor)

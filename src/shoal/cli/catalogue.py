@@ -111,6 +111,21 @@ def engines() -> list[Entry]:
     return [{"name": name, "about": first_line(inspect.getmodule(cls))} for name, cls in ENGINES.items()]
 
 
+def trackers() -> list[Entry]:
+    """Who else can be told of a run, and whether the package is installed."""
+    from importlib.util import find_spec
+
+    from shoal.experiment.callbacks import TRACKERS
+
+    found: list[Entry] = []
+    for name in TRACKERS:
+        here = find_spec(name) is not None
+        where = "installed" if here else "install it with: pip install 'shoal[track]'"
+        about = first_line(import_module(f"shoal.experiment.callbacks.{name}"))
+        found.append({"name": name, "about": about, "found": here, "where": where})
+    return found
+
+
 def arguments(target: Callable[..., Any]) -> dict[str, Any]:
     """Arguments that can be written behind a name, with defaults; None stands for one that must be given."""
     from shoal.data.spec import parameters
@@ -126,4 +141,5 @@ CATALOGUE: dict[str, Callable[[], list[Entry]]] = {
     "partitions": partitions,
     "models": models,
     "engines": engines,
+    "trackers": trackers,
 }

@@ -36,3 +36,4 @@ def finish_sweep(folder: Path, format: Format, quiet: bool) -> None:
         show_comparison(console, lines)
         say(console, f"\nSweep folder: {folder} ({len(paths)} runs)")
         say(console, f"Next:         shoal compare {folder} --target 0.8")
+        say(console, f"              shoal report {folder}")

@@ -67,6 +67,11 @@ def of_engines(entries: list[Entry]) -> Rows:
     return ["name", ""], [[e["name"], e["about"]] for e in entries]
 
 
+def of_trackers(entries: list[Entry]) -> Rows:
+    rows = [[e["name"], "yes" if e["found"] else "no", f"{e['about']}\n{e['where']}"] for e in entries]
+    return ["name", "here", ""], rows
+
+
 LAYOUTS = {
     "algorithms": of_algorithms,
     "keys": of_keys,
@@ -74,4 +79,5 @@ LAYOUTS = {
     "partitions": of_partitions,
     "models": of_models,
     "engines": of_engines,
+    "trackers": of_trackers,
 }

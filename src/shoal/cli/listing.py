@@ -1,4 +1,4 @@
-"""`shoal list`: algorithms, keys, data sets, partitions, models, engines."""
+"""`shoal list`: algorithms, keys, data sets, partitions, models, engines, trackers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.cli.screen import Format, FormatOption, emit, out, say, table
 if TYPE_CHECKING:
     from shoal.cli.catalogue import Entry
 
-TOPICS = "algorithms, keys, data, partitions, models, engines."
+TOPICS = "algorithms, keys, data, partitions, models, engines, trackers."
 Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help=TOPICS)]
 
 

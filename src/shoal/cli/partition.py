@@ -7,42 +7,53 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, out, say, table
+from shoal.cli.screen import Format, FormatOption, emit, out, percent, say, table
 from shoal.cli.words import allowed
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from shoal.data.build import Statistics
+    from shoal.experiment.balance import Balance
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="data, partition, seed, data_seed, val.")]
 
+ICG = Annotated[int | None, typer.Option("--icg", min=1, help="How alike would so many groups of unlike clients be?")]
+
 
 @guarded
-def partition(words: Words = None, format: FormatOption = Format.text) -> None:
+def partition(words: Words = None, icg: ICG = None, format: FormatOption = Format.text) -> None:
     """Show how a data set is dealt to clients.
 
     Sizes, classes, planted groups, and a picture of who has what.
     The split is the one that a run with the same keys gets.
+    With --icg M also how alike M groups are that FedGSP would form of these clients, beside random ones.
     """
     from shoal.data.build import describe
+    from shoal.experiment.balance import balance, label_counts
     from shoal.experiment.config import check_settings
     from shoal.experiment.prepare import load
+    from shoal.seeds import Key
 
     settings = check_settings(allowed(words or [], ("data", "partition", "seed", "data_seed", "val")))
     source = load(settings, None)
     stats = describe(source)
     place = {client: i for i, client in enumerate(source.ids)}
     groups = None if source.truth is None else [int(source.truth[place[c]]) for c in stats.looked_at]
+    found = None if icg is None else balance(label_counts(source, stats.looked_at), icg, Key(settings.seed)("icg"))
     if format is Format.json:
-        emit(document(stats, groups))
+        emit(document(stats, groups, found))
     else:
         show(out(), stats, groups, len(getattr(source, "views", ())) > 1)
+        if found is not None:
+            show_balance(out(), found)
 
 
-def document(stats: Statistics, groups: list[int] | None) -> dict[str, Any]:
-    """The statistics for programs."""
+def document(stats: Statistics, groups: list[int] | None, formed: list[Balance] | None) -> dict[str, Any]:
+    """The statistics for programs; with those of groups that could be formed, if asked, in place of single clients."""
     found: dict[str, Any] = {k: v for k, v in vars(stats).items() if k not in ("looked_at", "label_counts_NC")}
+    if formed is not None:
+        return found | {"grouping": [vars(f) for f in formed]}
     counts = stats.label_counts_NC.tolist()
     found["per_client"] = [
         {"id": client, "group": groups[i] if groups else None, "labels": counts[i]}
@@ -85,3 +96,17 @@ def show(console: Console, stats: Statistics, groups: list[int] | None, views: b
     say(console, "\nSamples per client, number of clients", style="bold")
     for bar in histogram(stats.label_counts_NC.sum(1), room=console.width // 2, full=shades[-1]):
         say(console, bar)
+
+
+def show_balance(console: Console, found: list[Balance]) -> None:
+    say(console, "\nHow alike groups are: median distance of two by their classes", style="bold")
+    *others, best = found
+    rows = [[f.name, f"{f.groups:,}", f"{f.clients:,}", f"{f.median_cpd:.5f}", f"{f.z:,.0f}"] for f in found]
+    console.print(table(["", "groups", "clients each", "median CPD", "z"], rows, right=True))
+    for other in others:
+        if other.median_cpd > 0:
+            say(
+                console,
+                f"ICG has {percent(1 - best.median_cpd / other.median_cpd)} less than {other.name}",
+                style="dim",
+            )

@@ -11,9 +11,10 @@ from rich.console import Console
 
 from shoal.cli.screen import duration, percent, say, size, table
 from shoal.experiment.compare import FIGURES, Line, Spread
+from shoal.experiment.significance import Difference
 
 PERCENT = ("best_accuracy", "accuracy_at_best_val", "median_accuracy", "last_three_accuracy", "last_f1", "last_worst")
-RARE = ("median_accuracy", "discrepancy_mean", "discrepancy_variance", "passes")  # shown with --all
+RARE = ("median_accuracy", "discrepancy_mean", "discrepancy_variance", "passes", "d_comm", "t_comm", "t_comp")  # --all
 HEADS = {
     "best_accuracy": "best %",
     "accuracy_at_best_val": "at val %",
@@ -28,6 +29,10 @@ HEADS = {
     "rounds_to_target": "rounds to",
     "megabytes_to_target": "MB to",
     "megabytes": "MB",
+    "megabytes_relayed": "MB cloud",
+    "d_comm": "D_comm MB",
+    "t_comm": "T_comm s",
+    "t_comp": "T_comp s",
     "passes": "passes",
     "seconds": "time s",
 }
@@ -42,6 +47,7 @@ def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary:
     say(console, f"Run folder: {folder}")
     say(console, f"Next:       shoal resume {folder} rounds={2 * max(int(summary['rounds']), 1)}")
     say(console, f"            shoal compare {folder.parent}")
+    say(console, f"            shoal report {folder}")
 
 
 def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -70,8 +76,10 @@ def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     ]
     if summary["partial_rounds"]:
         rows.append(("partial rounds", f"{summary['partial_rounds']}", "some client had no model yet; not in the best"))
-    vectors = f"{summary['vectors']:,} models down and up, evaluation not counted"
+    vectors = f"{summary['vectors'] - summary.get('vectors_relayed', 0):,} models down and up, evaluation not counted"
     rows.append(("traffic", size(summary["bytes"]), vectors))
+    if summary.get("bytes_relayed"):
+        rows.append(("between groups", size(summary["bytes_relayed"]), f"{summary['vectors_relayed']:,} models"))
     if summary.get("peak_memory"):
         rows.append(("peak memory", size(summary["peak_memory"]), "of this process and its workers (PSS)"))
     return [*rows, ("time", duration(summary["seconds"]), "of all rounds")]
@@ -81,8 +89,7 @@ def show_comparison(
     console: Console, lines: Sequence[Line], target: float | None = None, everything: bool = False
 ) -> None:
     """The table, in as many pieces as the width asks for, then a line per column that explains it."""
-    wanted = [key for key in FIGURES if everything or key not in RARE]
-    keys = [key for key in wanted if any(line.figures[key] is not None for line in lines)]
+    keys = shown_keys(lines, everything)
     names = [line.name + ("" if line.complete else " *") for line in lines]
     seeds = [str(len(line.runs)) for line in lines]
     columns = [("runs", seeds)] + [(HEADS.get(k, k), [cell(k, line) for line in lines]) for k in keys]
@@ -96,6 +103,51 @@ def show_comparison(
         say(console, f"{HEADS.get(key, key):<9}  {FIGURES[key]}{aim}", style="dim")
     if not all(line.complete for line in lines):
         say(console, "*          not complete: go on with shoal resume", style="dim")
+
+
+def shown_keys(lines: Sequence[Line], everything: bool) -> list[str]:
+    """The figures that make a column."""
+    wanted = [key for key in FIGURES if everything or key not in RARE]
+    return [key for key in wanted if any(line.figures[key] is not None for line in lines)]
+
+
+def show_differences(console: Console, found: Sequence[Difference], figure: str) -> None:
+    """The table, then what its columns mean and how little few seeds can tell."""
+    if not found:
+        say(console, "there is one setting only; a difference needs two")
+        return
+    say(console, f"{FIGURES[figure]}, against {found[0].against}", style="bold")
+    console.print(table(difference_heads(figure), [difference_cells(d, figure) for d in found], right=True))
+    say(console)
+    flips = sorted({d.n[0]: d.least_p for d in found if d.least_p is not None}.items())
+    notes = {
+        "95 %": "interval of the difference, by Student's t",
+        "d": "effect: the difference in standard deviations",
+        "p": "how often chance alone gives a difference this large",
+        "Holm": f"the same, corrected for looking at {len(found)} differences" if len(found) > 1 else "the same",
+        "n": "pairs of runs with the same seed, or the runs of both settings",
+    }
+    notes |= {f"{n} pairs": f"exact sign flips cannot give a p below {p:.2g}, however clear the case" for n, p in flips}
+    for head, meaning in notes.items():
+        say(console, f"{head:<8}  {meaning}", style="dim")
+
+
+def difference_heads(figure: str) -> list[str]:
+    return ["setting", f"{HEADS[figure]} diff.", "95 %", "d", "p", "Holm", "n", "test"]
+
+
+def difference_cells(d: Difference, figure: str) -> list[str]:
+    """A difference as text.
+
+    >>> found = Difference("a", "b", (3, 3), -0.05, -0.1, 0.0, -1.2, 0.25, 0.25, 0.5, "sign flips")
+    >>> difference_cells(found, "best_accuracy")
+    ['a', '-5.00', '-10.00 to 0.00', '-1.2', '0.25', '0.5', '3', 'sign flips']
+    """
+    scale = 100 if figure in PERCENT else 1
+    interval = "-" if d.low is None or d.high is None else f"{scale * d.low:.2f} to {scale * d.high:.2f}"
+    small = ["-" if v is None else f"{v:.2g}" for v in (d.effect, d.p, d.p_holm)]
+    n = f"{d.n[0]}" if d.test != "Welch" else f"{d.n[0]} and {d.n[1]}"
+    return [d.setting, f"{scale * d.mean:+.2f}", interval, *small, n, d.test or "one run: none"]
 
 
 def pieces(columns: Sequence[tuple[str, list[str]]], room: int) -> list[list[tuple[str, list[str]]]]:

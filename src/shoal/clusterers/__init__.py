@@ -7,6 +7,8 @@ from shoal.clusterers.bipartition import (
     complete_bipartition,
     optimal_bipartition,
 )
+from shoal.clusterers.equal_size import EqualSize, assign_equal, equal_size, equal_size_kmeans
+from shoal.clusterers.icg import Grouping, Sizes, icg, icg_sizes
 from shoal.clusterers.kmeans import kmeans, kmeans_from, reseed, seed_centres
 from shoal.clusterers.linkage import Linkage, cut_at, cut_into
 from shoal.clusterers.lloyd import Clusters, e_step, lloyd, m_step
@@ -31,5 +33,13 @@ __all__ = [
     "optimal_bipartition",
     "complete_bipartition",
     "min_loss",
+    "EqualSize",
+    "assign_equal",
+    "equal_size",
+    "equal_size_kmeans",
+    "Grouping",
+    "Sizes",
+    "icg",
+    "icg_sizes",
     "by_first",
 ]

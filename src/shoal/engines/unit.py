@@ -168,7 +168,7 @@ class Chain:
     def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
         assert models_KP is not None
         start_P = models_KP[self.which]
-        now_P, count, loss = start_P, 0, 0.0
+        now_P, came, count, loss = start_P, 0, 0, 0.0
         keep: dict[str, Memory] = {}
         failed: list[Failure] = []
         for client in self.clients:
@@ -181,12 +181,14 @@ class Chain:
             if reason:
                 failed.append(Failure(client, reason))
                 continue
-            now_P = now_P + out.answer["update"]
+            update_P, came = out.answer["update"], came + 1
+            now_P = now_P + update_P
             count, loss = count + int(out.answer["count"]), loss + int(out.answer["count"]) * float(out.answer["loss"])
             keep.update(out.memories)
         if not count:
             return Outcome(None, {}, tuple(failed))
-        return Outcome({"update": now_P - start_P, "count": count, "loss": loss / count}, keep, tuple(failed))
+        update_P = update_P if came == 1 else now_P - start_P  # of a single client: its own, unrounded
+        return Outcome({"update": update_P, "count": count, "loss": loss / count}, keep, tuple(failed))
 
 
 @dataclass(frozen=True)

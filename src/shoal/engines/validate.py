@@ -42,6 +42,8 @@ def not_an_answer(thing: object) -> str:
 
 
 def _judge(name: str, value: Any, field: Field, dims: Dims, dtype: np.dtype[Any], announced: int) -> str | None:
+    if type(value) is int and field.kind == "int" and not field.shape and -(2**63) < value < 2**63:
+        return _bounded(name, value, value, field, dims)
     if not isinstance(value, np.ndarray | np.generic | int | float) or isinstance(value, bool):
         return f"{name} is a {type(value).__name__}, not a number or an array"
     array: Array = np.asarray(value)
@@ -55,14 +57,16 @@ def _judge(name: str, value: Any, field: Field, dims: Dims, dtype: np.dtype[Any]
         return f"{name} is not finite"
     if field.kind == "count":
         return _weigh(name, float(array), announced)
-    if field.low is not None and array.size and array.min() < field.low:
-        return f"{name} is below {field.low:g}"
     if field.kind == "int" and array.size and float(np.abs(array.astype(np.float64)).max()) >= 2.0**63:
         return f"{name} is too large"
+    return _bounded(name, array.min(), array.max(), field, dims) if array.size else None
+
+
+def _bounded(name: str, least: Any, most: Any, field: Field, dims: Dims) -> str | None:
     high = dims["K"] - 1 if field.high == "K" else field.high
-    if high is not None and array.size and array.max() > high:
-        return f"{name} is above {high:g}"
-    return None
+    if field.low is not None and least < field.low:
+        return f"{name} is below {field.low:g}"
+    return f"{name} is above {high:g}" if high is not None and most > high else None
 
 
 def _weigh(name: str, count: float, announced: int) -> str | None:

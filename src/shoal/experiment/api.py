@@ -11,7 +11,8 @@ from shoal.data.federation import Source
 from shoal.engines import Backend, Front
 from shoal.errors import BadInput, RunFolderError
 from shoal.experiment import checkpoint
-from shoal.experiment.callbacks import Files, Observer, PeakMemory
+from shoal.experiment.callbacks import Files, Observer, PeakMemory, make_trackers
+from shoal.experiment.estimate import estimate
 from shoal.experiment.folder import Folder
 from shoal.experiment.history import History, summarise
 from shoal.experiment.loop import Moment, play
@@ -50,6 +51,8 @@ def run(
     try:
         prepared = prepare(algorithm, federation, model, pairs)
         if out is None:
+            if prepared.settings.track:
+                raise BadInput(f"track={prepared.settings.track} needs a run folder; give out=DIR as well")
             return execute(prepared, backend, None, observers)
         with Folder(out).begun(prepared.config, __version__) as folder:
             return execute(prepared, backend, folder, observers)
@@ -137,7 +140,8 @@ def execute(
     engine = Front(backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, how=plan.how)
     memory = PeakMemory()
     files = [Files(folder, settings.checkpoint_every)] if folder is not None else []
-    everybody: list[Observer] = [memory, *files, *observers]
+    trackers = make_trackers(settings.track, folder) if folder is not None else []
+    everybody: list[Observer] = [memory, *files, *trackers, *observers]
     history = list(folder.rows()) if folder is not None and begin is not None else []
     last = begin
     try:
@@ -152,8 +156,10 @@ def execute(
             o.stop()
     assert last is not None
     records = History(history)
-    summary = {**summarise(records), "peak_memory": memory.peak}
+    summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None)
     if folder is not None:
         folder.finish(summary, result.serving, plan.layout, result.clients)
+    for o in everybody:
+        o.done(result)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -23,6 +23,7 @@ NOT_TELLING = (
     "fingerprint",
     "model_digest",
     "checkpoint_every",
+    "track",
     "format",
     "algorithm",
 )  # do not make a setting another
@@ -51,6 +52,8 @@ class Line:
     complete: bool
     figures: Mapping[str, Spread | None]
     reached: int = 0  # runs that reached the target
+    seeds: tuple[int, ...] = ()  # of the runs, in their order
+    values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)  # figures of the single runs
 
 
 FIGURES = {
@@ -65,11 +68,26 @@ FIGURES = {
     "discrepancy_mean": "mean distance of clients' solutions from the model they were put into",
     "discrepancy_variance": "its variance over rounds",
     "rounds_to_target": "first round that reaches the target",
-    "megabytes_to_target": "MB sent until then",
-    "megabytes": "MB sent, down and up, without evaluation",
+    "megabytes_to_target": "MB between clients and groups until then",
+    "megabytes": "MB between clients and groups, down and up, without evaluation",
+    "megabytes_relayed": "MB between groups and the cloud: models that groups exchange",
+    "d_comm": "MB by FedGSP's cost model: one model down and up for every client that trains",
+    "t_comm": "seconds of sending by that model, at 567 Mbit/s, one client after the other",
+    "t_comp": "seconds of computing by that model, at 567 GFLOP/s, groups side by side",
     "passes": "samples sent through models on clients, in thousands",
     "seconds": "time of all rounds",
 }
+
+
+LOWER = (
+    "discrepancy_mean",
+    "discrepancy_variance",
+    "rounds_to_target",
+    "megabytes_to_target",
+    "megabytes",
+    "passes",
+    "seconds",
+)  # figures of which less is better
 
 
 def expand(paths: Iterable[str | Path]) -> list[Path]:
@@ -138,10 +156,12 @@ def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def line_of(name: str, members: Sequence[Folder], target: float | None) -> Line:
     rows = [figures_of(f.history(), f.summary(), target) for f in members]
-    figures = {key: spread([r[key] for r in rows]) for key in FIGURES}
+    values = {key: tuple(r[key] for r in rows) for key in FIGURES}
+    figures = {key: spread(found) for key, found in values.items()}
+    seeds = tuple(int(f.config()["seed"]) for f in members)
     reached = sum(r["rounds_to_target"] is not None for r in rows)
     complete = all(f.summary() is not None for f in members)
-    return Line(name, tuple(str(f.path) for f in members), complete, figures, reached)
+    return Line(name, tuple(str(f.path) for f in members), complete, figures, reached, seeds, values)
 
 
 def figures_of(history: History, summary: Mapping[str, Any] | None, target: float | None) -> dict[str, float | None]:
@@ -152,6 +172,7 @@ def figures_of(history: History, summary: Mapping[str, Any] | None, target: floa
         "rounds_to_target": hit and hit["round"],
         "megabytes_to_target": hit and history.bytes(hit["round"]) / 1e6,
         "megabytes": history.bytes() / 1e6,
+        "megabytes_relayed": relayed / 1e6 if (relayed := history.relayed().bytes) else None,
         "passes": sum(c["forward"] + c["backward"] for r in history for c in r["traffic"].values()) / 1e3,
     }
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from shoal.algorithms import ALGORITHMS
 from shoal.errors import BadInput, unknown
@@ -61,6 +61,12 @@ class Settings(BaseModel):
     )
     min_answers: int = Field(1, ge=0, description="answers a round needs, else it changes nothing")
     timeout: float | None = Field(None, gt=0, description="seconds a client may take for a task")
+    track: str | None = Field(None, description="who else is told: tensorboard, mlflow, wandb, or several with commas")
+
+    @field_validator("track", mode="before")
+    @classmethod
+    def joined(cls, names: Any) -> Any:
+        return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
 
     def solver(self) -> SGD:
         return SGD(**{name: getattr(self, name) for name in SOLVER_KEYS})

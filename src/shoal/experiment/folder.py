@@ -24,6 +24,7 @@ from shoal.layout import Layout
 from shoal.table import Serving
 
 FORMAT = 1  # 1: the first
+CARRIED = {"clients": ("ids", "total"), "members": ("ids", "group", "truth"), "labels": ("samples",)}  # see Folder.rows
 
 
 class Folder:
@@ -32,7 +33,7 @@ class Folder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
-        self._clients: dict[str, Any] = {}  # ids and totals as last written: they are repeated only when they change
+        self._written: dict[str, dict[str, Any]] = {}  # what is repeated only when it changes, as last written
 
     def create(self, config: Mapping[str, Any], version: str) -> None:
         """Begin a run here; a folder that holds one already is left alone."""
@@ -110,19 +111,23 @@ class Folder:
                 os.fsync(file.fileno())
 
     def _shorten(self, row: Row) -> Row:
-        if "clients" not in row:
-            return row
-        fresh = {k: v for k, v in row["clients"].items() if self._clients.get(k) != v}
-        self._clients |= {k: row["clients"][k] for k in ("ids", "total")}
-        return {**row, "clients": fresh}
+        short = dict(row)
+        for part, keys in CARRIED.items():
+            if part in row:
+                before = self._written.setdefault(part, {})
+                short[part] = {k: v for k, v in row[part].items() if k not in before or before[k] != v}
+                before |= {k: row[part][k] for k in keys if k in row[part]}
+        return short
 
     def rows(self) -> Iterator[Row]:
         """The records; what was left out because it had not changed is put back."""
-        carried: dict[str, Any] = {}
+        carried: dict[str, dict[str, Any]] = {}
         for row in read_lines(self.path / "records.jsonl"):
-            if "clients" in row:
-                carried |= {k: row["clients"][k] for k in ("ids", "total") if k in row["clients"]}
-                row["clients"] = {**carried, **row["clients"]}
+            for part, keys in CARRIED.items():
+                if part in row:
+                    before = carried.setdefault(part, {})
+                    before |= {k: row[part][k] for k in keys if k in row[part]}
+                    row[part] = {**before, **row[part]}
             yield row
 
     def history(self) -> History:
@@ -136,10 +141,9 @@ class Folder:
             partial = path.with_name(f".{name}.partial")
             partial.write_text("".join(json.dumps(e) + "\n" for e in kept))
             partial.rename(path)
-        self._clients = {}
+        self._written = {}
         for row in self.rows():
-            if "clients" in row:
-                self._clients |= {k: row["clients"][k] for k in ("ids", "total")}
+            self._shorten(row)
 
     def finish(self, summary: Row, serving: Serving, layout: Layout, ids: tuple[str, ...]) -> None:
         """Models, groups and the summary; the summary is what says that a run is complete."""
@@ -158,6 +162,21 @@ class Folder:
         except (OSError, ValueError) as e:
             raise RunFolderError(f"{path} cannot be read: {e}") from e
         return found
+
+    def tracked(self, tracker: str) -> Row | None:
+        """What a tracker noted about this run."""
+        path = self.path / "track.json"
+        try:
+            found: dict[str, Row] = json.loads(path.read_text()) if path.is_file() else {}
+        except (OSError, ValueError) as e:
+            raise RunFolderError(f"{path} cannot be read: {e}") from e
+        return found.get(tracker)
+
+    def track(self, tracker: str, note: Row) -> None:
+        """Note what a tracker needs to go on with this run."""
+        path = self.path / "track.json"
+        others = json.loads(path.read_text()) if path.is_file() else {}
+        self._json("track.json", {**others, tracker: note})
 
     def _json(self, name: str, value: Mapping[str, Any]) -> None:
         self._text(name, json.dumps(value, indent=1) + "\n")

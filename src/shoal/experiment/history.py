@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean, median, pvariance
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from shoal.errors import ShoalError
 from shoal.experiment.row import Row
@@ -12,8 +12,23 @@ from shoal.experiment.row import Row
 if TYPE_CHECKING:
     import pandas as pd
 
-HIDDEN = ("clients", "traffic", "time", "measures")  # nested parts of a record, left out of tables
+HIDDEN = (
+    "clients",
+    "members",
+    "labels",
+    "likeness",
+    "traffic",
+    "time",
+    "measures",
+)  # nested parts of a record, left out of tables
 NOT_CLIENTS_WORK = ("evaluate", "losses", "gradient")  # diagnostics: not in the papers' traffic
+
+
+class Link(NamedTuple):
+    """What travelled on one kind of link: models and bytes."""
+
+    vectors: int
+    bytes: int
 
 
 class History(Sequence[Row]):
@@ -65,11 +80,16 @@ class History(Sequence[Row]):
         rows = self._until(until)
         uncounted = 0 if everything else sum(self._traffic(r, ("uncounted",), False) for r in rows)
         sent = sum(self._traffic(r, ("down", "up"), everything) for r in rows)
-        return sent - uncounted + sum(int(r.get("relayed", 0)) for r in rows)
+        return sent - uncounted + self.relayed(until).vectors
 
     def bytes(self, until: int | None = None, everything: bool = False) -> int:
-        """Bytes sent between clients and server, down and up, up to a round; without evaluation and diagnostics."""
+        """Bytes between clients and their group, down and up, up to a round; without evaluation and diagnostics."""
         return sum(self._traffic(r, ("bytes_down", "bytes_up"), everything) for r in self._until(until))
+
+    def relayed(self, until: int | None = None) -> Link:
+        """What the servers of groups sent to each other, by way of a cloud, up to a round."""
+        rows = self._until(until)
+        return Link(sum(r.get("relayed", 0) for r in rows), sum(r.get("bytes_relayed", 0) for r in rows))
 
     def _until(self, until: int | None) -> list[Row]:
         return [r for r in self._rows if until is None or r["round"] <= until]
@@ -111,6 +131,8 @@ def summarise(history: History) -> Row:
         "partial_rounds": sum(bool(r.get("partial")) for r in history),
         "vectors": history.vectors(),
         "bytes": history.bytes(),
+        "vectors_relayed": history.relayed().vectors,
+        "bytes_relayed": history.relayed().bytes,
         "vectors_with_evaluation": history.vectors(everything=True),
         "bytes_with_evaluation": history.bytes(everything=True),
         "seconds": sum(r["time"]["round"] for r in history),

@@ -11,6 +11,7 @@ from shoal.data.drift import Drift, Scene, indices_of
 from shoal.data.federation import Source
 from shoal.engines import Front
 from shoal.errors import ShoalError, TooFewAnswers
+from shoal.experiment.likeness import due, likeness_part
 from shoal.experiment.row import Row, evaluation_part, group_part, ledger_part, sample_of, training_part
 from shoal.layout import Layout
 from shoal.net import Arithmetic
@@ -64,7 +65,7 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
             raise ShoalError(f"the run cannot begin: {e}") from e
         engine.commit()
         serving = algorithm.serve(state)
-        begin = moment(stage, engine, 0, state, serving, record, {}, clock, happened)
+        begin = moment(stage, engine, 0, state, (None, serving), record, {}, clock, happened)
         yield begin
     else:
         engine.use(stage.now)
@@ -84,12 +85,12 @@ def play(plan: Plan, engine: Front, begin: Moment | None = None) -> Iterator[Mom
                 raise ShoalError(f"no client could do the first round: {e}") from e
             record = Record(events=({"kind": "round skipped", "reason": str(e)},))
             extra = {"skipped": True}
-        serving = algorithm.serve(state)
+        before, serving = serving, algorithm.serve(state)
         if t % plan.eval_every == 0 or t == plan.rounds:
             trained = time.perf_counter()
             extra |= evaluation_part(serving, engine, stage.tested(), key.at(t), plan.splits)
             extra["time"] = {"evaluation": time.perf_counter() - trained}
-        yield moment(stage, engine, t, state, serving, record, extra, clock, happened)
+        yield moment(stage, engine, t, state, (before, serving), record, extra, clock, happened)
 
 
 class Stage:
@@ -135,16 +136,18 @@ def moment(
     engine: Front,
     t: int,
     state: Any,
-    serving: Serving,
+    servings: tuple[Serving | None, Serving],
     record: Record,
     extra: Row,
     clock: float,
     happened: tuple[Mapping[str, Any], ...],
 ) -> Moment:
-    """Put the record of a round together."""
-    plan, ledger = stage.plan, engine.take()
-    row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, stage.now)}
-    row |= ledger_part(ledger, record) | extra
+    """Put the record of a round together, from who was served how before it and after it."""
+    plan, ledger, (before, serving) = stage.plan, engine.take(), servings
+    row: Row = {"round": t, **training_part(record, serving, plan.layout), **group_part(serving, stage.now, plan.seed)}
+    row |= ledger_part(ledger, record, plan.layout) | extra
+    if due(t, before, serving, stage.now.ids):
+        row |= likeness_part(record, serving, stage.now, plan.layout, plan.seed)
     drifted = {c for e in happened for c in e.get("clients", ()) if e["kind"].startswith("swapped")}
     if plan.drift.scenarios:
         row["drifted"] = len(drifted)

@@ -16,6 +16,7 @@ from shoal.data.spec import parse
 from shoal.engines import ENGINES, Backend, Serial, Workers
 from shoal.errors import BadInput, RunFolderError, unknown
 from shoal.experiment.arithmetic import compiles, local_steps
+from shoal.experiment.callbacks import check_trackers
 from shoal.experiment.config import (
     SOLVER_KEYS,
     Settings,
@@ -27,11 +28,11 @@ from shoal.experiment.config import (
 )
 from shoal.experiment.loop import Plan
 from shoal.kernels import Perceptron, native
-from shoal.layout import Layout, ModelFactory, seeded
+from shoal.layout import Layout, ModelFactory, factory_of, seeded
 from shoal.models import factory
 from shoal.net import Arithmetic
 from shoal.seeds import Key
-from shoal.types import Algorithm
+from shoal.types import Algorithm, Array
 
 OWN = "<own>"  # stands in config.toml for something that was given as an object
 
@@ -79,9 +80,10 @@ def prepare(
     if settings.min_answers > asked:
         raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
     check_device(settings.device)
-    layout = make_layout(settings, model, source)
+    check_trackers(settings.track)
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
+    layout = make_layout(settings, model, source, chosen)
     steps = local_steps(getattr(chosen, "solver", None), source.roster.sizes_N, asked, settings.rounds)
     how = Arithmetic(
         settings.device,
@@ -165,14 +167,24 @@ def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", 
     return "torch"
 
 
-def make_layout(settings: Settings, model: str | ModelFactory | None, source: Source) -> Layout:
+def make_layout(
+    settings: Settings, model: str | ModelFactory | None, source: Source, algorithm: Algorithm | None = None
+) -> Layout:
+    """The layout of the model that the algorithm trains; without one, of the model as it is."""
     if model is None or isinstance(model, str):
         spec = parse(settings.model)
         model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
-    layout = Layout.of(model, source.sample(), settings.precision)
+    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), settings.precision)
     if layout.classes < source.classes:
         raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
     return layout
+
+
+def wrapped(algorithm: Algorithm | None, model: ModelFactory, sample: Array) -> ModelFactory:
+    """The model as the algorithm wants it; most take it as it is."""
+    wrap = getattr(algorithm, "wrap", None)
+    made: ModelFactory = model if wrap is None else wrap(factory_of(model), sample)
+    return made
 
 
 def config_of(

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from shoal.algorithms import ALGORITHMS
 from shoal.data.federation import Federation, Inputs, Ragged
 from shoal.engines import Front, Serial
 from shoal.errors import BadInput, ShoalError
+from shoal.experiment.advice import Advice, advise
+from shoal.experiment.config import own_keys
 from shoal.experiment.history import History
 from shoal.experiment.loop import Plan
 from shoal.net import Net
@@ -41,6 +44,8 @@ class Run:
     (20, 1, 2)
     >>> run.predict(run.clients[0], np.zeros((3, 1, 8, 8))).shape
     (3,)
+    >>> run.advise()
+    []
     """
 
     plan: Plan
@@ -85,6 +90,12 @@ class Run:
         net.load(self.serving.models_KP[k])
         return np.asarray(net.log_probabilities(self._inputs(x)).argmax(1))
 
+    def advise(self) -> list[Advice]:
+        """What the records say that one would miss, as `shoal advise` does; an empty list if nothing stands out."""
+        name = next((n for n, cls in ALGORITHMS.items() if type(self.plan.algorithm) is cls), "")
+        keys = own_keys(name) if name else {}
+        return advise(name, {k: getattr(self.plan.algorithm, f.name) for k, f in keys.items()}, self.history)
+
     def _vote(self, inputs: Array) -> Array:
         net, found = Net(self.plan.layout), []
         for model_P in self.serving.models_KP:
@@ -117,6 +128,14 @@ class Run:
         k = int(got.which_N[0])
         model_P = got["model"][0] if "model" in got.fields else self.serving.models_KP[k]
         return Assigned(k, self.plan.layout.module(model_P))
+
+    def report(self, out: str | Path | None = None) -> Path:
+        """Write a page that shows the run, by default `report.html` in its folder; the path of the page."""
+        if self.folder is None:
+            raise ShoalError("run.report() shows what is in a run's folder; give shoal.run(...) one with out=DIR")
+        from shoal.report import report
+
+        return report([self.folder], out)
 
     def _inputs(self, x: Any) -> Array:
         federation = self.plan.federation

@@ -13,12 +13,14 @@ from shoal.data.federation import Source
 from shoal.engines import Front, Ledger
 from shoal.experiment import metrics
 from shoal.layout import Layout
-from shoal.seeds import Key
+from shoal.seeds import Key, hash_ids
 from shoal.table import Serving
 from shoal.tasks import Evaluate
 from shoal.types import Answers, Array, Cohort, Record
 
 Row = dict[str, Any]
+
+MOST_MEMBERS = 1_000  # clients whose group is recorded
 
 
 def training_part(record: Record, serving: Serving, layout: Layout) -> Row:
@@ -45,14 +47,18 @@ def discrepancy_of(got: Answers, serving: Serving, layout: Layout) -> float:
     )
 
 
-def group_part(serving: Serving, federation: Source) -> Row:
-    """Sizes of the groups and, where the truth is planted, how well they agree with it."""
+def group_part(serving: Serving, federation: Source, seed: int) -> Row:
+    """Who is in which group (-1: in none yet) and, where the truth is planted, how well groups agree with it."""
     if serving.kind != "group":
         return {"groups": len(serving.models_KP) if serving.kind == "own" else 1}
     which_N = serving.which(federation.ids)
     known = which_N >= 0
     sizes_K = np.bincount(which_N[known], minlength=len(serving.models_KP))
     row: Row = {"groups": int((sizes_K > 0).sum()), "group_size": sizes_K.tolist()}
+    some = sampled(federation.ids, MOST_MEMBERS, seed)
+    row["members"] = {"ids": [federation.ids[i] for i in some], "group": which_N[some].tolist()}
+    if federation.truth is not None:
+        row["members"]["truth"] = federation.truth[some].tolist()
     if federation.truth is not None and known.any():
         from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
@@ -89,38 +95,54 @@ def test_figures(got: Answers, serving: Serving) -> Row:
         "f1": plain(np.nanmean(f1_N) if has.any() else math.nan),
         "f1_pooled": plain(pooled),
         "worst": plain(metrics.worst_tenth(accuracy_N)),
-        "test_loss": plain(mean_loss(got)),
+        "test_loss": plain(mean_loss(got["loss"], total_N)),
         "clients": {"ids": list(got.cohort), "right": right_N.tolist(), "total": total_N.tolist()},
     }
     if serving.kind == "group":
         groups = range(len(serving.models_KP))
         pick = [got.which_N == k for k in groups]
         row["group_accuracy"] = [plain(metrics.weighted_accuracy(right_N[p], total_N[p])) for p in pick]
+        row["group_f1"] = [plain(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
+        row["group_loss"] = [plain(mean_loss(got["loss"][p], total_N[p])) for p in pick]
+        row["labels"] = {"samples": [got["true"][p].sum(0).tolist() for p in pick]}
     return row
 
 
 def val_figures(got: Answers) -> Row:
     return {
         "val_accuracy": plain(metrics.weighted_accuracy(got["right"], got["total"])),
-        "val_loss": plain(mean_loss(got)),
+        "val_loss": plain(mean_loss(got["loss"], got["total"])),
     }
 
 
-def mean_loss(got: Answers) -> float:
-    total = got["total"]
-    return float((got["loss"] * total).sum() / total.sum()) if total.sum() else math.nan
+def mean_loss(loss_N: Array, total_N: Array) -> float:
+    return float((loss_N * total_N).sum() / total_N.sum()) if total_N.sum() else math.nan
 
 
-def ledger_part(ledger: Ledger, record: Record) -> Row:
-    """What travelled and what clients worked in this round, by task."""
+def ledger_part(ledger: Ledger, record: Record, layout: Layout) -> Row:
+    """What travelled and what clients worked in this round, by task; and what servers of groups exchanged."""
     nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.stays else {}
     row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in sorted(ledger.counts.items())}}
+    if record.handed:
+        hand_on(row["traffic"]["train"], record.handed)
     row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
     if record.relayed:
-        row["relayed"] = record.relayed
+        row |= {"relayed": record.relayed, "bytes_relayed": record.relayed * layout.bytes}
     if record.measures:
         row["measures"] = plain(dict(record.measures))
     return row
+
+
+def hand_on(train: Row, handed: int) -> None:
+    """The engine counts every hop of a chain down and up; what goes from client to client is sent once.
+
+    >>> train = {"down": 7, "bytes_down": 700, "up": 7}
+    >>> hand_on(train, 6)
+    >>> train
+    {'down': 1, 'bytes_down': 100, 'up': 7}
+    """
+    train["bytes_down"] -= handed * (train["bytes_down"] // train["down"])
+    train["down"] -= handed
 
 
 def plain(value: Any) -> Any:
@@ -146,3 +168,15 @@ def sample_of(federation: Source, want: int | None, seed: int) -> Cohort:
         return roster.ids
     scores_N: Array = Key(seed)("eval clients").scores(roster.hashes_N)
     return tuple(roster.ids[i] for i in np.sort(np.argpartition(scores_N, size)[:size]))
+
+
+def sampled(ids: Cohort, most: int, seed: int) -> Array:
+    """Places of at most so many clients, the same ones whoever else is there.
+
+    >>> sampled(("a", "b"), 3, seed=0).tolist(), len(sampled(("a", "b", "c"), 2, seed=0))
+    ([0, 1], 2)
+    """
+    if len(ids) <= most:
+        return np.arange(len(ids))
+    scores_N: Array = Key(seed)("recorded clients").scores(hash_ids(ids))
+    return np.sort(np.argpartition(scores_N, most)[:most])

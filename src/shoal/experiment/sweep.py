@@ -59,7 +59,8 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
         common["selection"] = "all"  # one selection for all algorithms of a comparison
     found = []
     for spec in specs:
-        lists = {key: values(value) for key, value in {**own[spec.name], **common, **keys_of(spec)}.items()}
+        given = {**own[spec.name], **common, **keys_of(spec)}
+        lists = {k: [v] if k == "track" else values(v) for k, v in given.items()}
         varied = [key for key, several in lists.items() if len(several) > 1 or key in spec.kwargs]
         for choice in itertools.product(*lists.values()):
             chosen = dict(zip(lists, choice, strict=True))

@@ -2,15 +2,35 @@
 
 from shoal.measures.clusterability import Clusterability, clusterability
 from shoal.measures.concentration import relative_contrast
+from shoal.measures.convergence import (
+    Noise,
+    clustering_step,
+    descent_step,
+    gradient_noise,
+    mean_square_gradient,
+    smoothness,
+)
 from shoal.measures.cosine import cosine, cosine_from_gram, cosine_to, dissimilarity
+from shoal.measures.cpd import ClassKernel, cpd, cpd_pairs, grouping_objective
 from shoal.measures.edc import edc, edc_embedding
-from shoal.measures.gram import gram, norms
+from shoal.measures.gram import coordinates, gram, norms
 from shoal.measures.l2 import pairwise_squared_l2, squared_l2
 from shoal.measures.madc import madc
 from shoal.measures.metric import Metric, pairwise
 from shoal.measures.nearest import client_cold_start
 from shoal.measures.objective import objective, wecfl_objective
-from shoal.measures.validity import Choice, Cluster, Criterion, choose_k, gap, silhouette, within
+from shoal.measures.principal import Plane, principal
+from shoal.measures.validity import (
+    Choice,
+    Cluster,
+    Criterion,
+    choose_k,
+    gap,
+    silhouette,
+    silhouettes,
+    within,
+    within_groups,
+)
 from shoal.measures.wasserstein import Shift, ShiftMode, shift_distance, shifted, threshold
 
 __all__ = [
@@ -21,6 +41,7 @@ __all__ = [
     "madc",
     "edc",
     "edc_embedding",
+    "coordinates",
     "gram",
     "norms",
     "squared_l2",
@@ -41,8 +62,22 @@ __all__ = [
     "choose_k",
     "gap",
     "silhouette",
+    "silhouettes",
     "within",
+    "within_groups",
+    "Noise",
+    "mean_square_gradient",
+    "gradient_noise",
+    "smoothness",
+    "clustering_step",
+    "descent_step",
     "relative_contrast",
+    "Plane",
+    "principal",
+    "ClassKernel",
+    "cpd",
+    "cpd_pairs",
+    "grouping_objective",
     "objective",
     "wecfl_objective",
 ]

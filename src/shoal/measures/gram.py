@@ -28,6 +28,21 @@ def gram(rows_NP: Array) -> Array:
     return gram_NN
 
 
+def coordinates(rows_NP: Array, most: int = 1000) -> Array:
+    """The same vectors in at most N coordinates: all inner products are kept, up to rounding.
+
+    Rows that are no longer than they are many, or more than `most`, stay as they are.
+
+    >>> gram(coordinates(np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]]))).round(9).tolist()
+    [[5.0, 3.0], [3.0, 25.0]]
+    """
+    rows_NP = np.asarray(rows_NP)
+    if not 0 < len(rows_NP) < min(rows_NP.shape[1], most + 1):
+        return rows_NP
+    value_N, vector_NN = np.linalg.eigh(gram(rows_NP))
+    return np.asarray(vector_NN * np.sqrt(value_N.clip(0.0)))
+
+
 def norms(rows_NP: Array) -> Array:
     """Euclidean length of each row, in float64.
 

@@ -31,30 +31,49 @@ def within(rows_ND: Array, labels_N: Array, weights_N: Array | None = None) -> f
     >>> within(np.array([[0.0], [2.0], [10.0]]), np.array([0, 0, 1]))
     2.0
     """
+    return float(within_groups(rows_ND, labels_N, weights_N).sum())
+
+
+def within_groups(rows_ND: Array, labels_N: Array, weights_N: Array | None = None) -> Array:
+    """The part of each group in the within-group sum of squares; 0 for one without points.
+
+    >>> within_groups(np.array([[0.0], [2.0], [10.0]]), np.array([0, 0, 2])).tolist()
+    [2.0, 0.0, 0.0]
+    """
     rows_ND, labels_N = np.asarray(rows_ND, np.float64), np.asarray(labels_N)
     weights_N = np.ones(len(rows_ND)) if weights_N is None else np.asarray(weights_N, np.float64)
-    total = 0.0
+    sums_K = np.zeros(int(labels_N.max(initial=-1)) + 1)
     for k in np.unique(labels_N):
         mine = labels_N == k
         if weights_N[mine].sum() > 0:
             mean_D = np.average(rows_ND[mine], axis=0, weights=weights_N[mine])
-            total += float((weights_N[mine] * np.square(rows_ND[mine] - mean_D).sum(1)).sum())
-    return total
+            sums_K[k] = (weights_N[mine] * np.square(rows_ND[mine] - mean_D).sum(1)).sum()
+    return sums_K
 
 
 def silhouette(distances_NN: Array, labels_N: Array) -> float:
-    """Mean of `(b_i - a_i) / max(a_i, b_i)`: a the mean distance to the own group, b to the nearest other one.
-
-    In [-1, 1]. A client alone in its group counts 0, and so does everybody if there is one group only (Rousseeuw 1987).
+    """Mean of the clients' silhouettes, in [-1, 1].
 
     >>> D = np.abs(np.subtract.outer([0.0, 1.0, 10.0, 11.0], [0.0, 1.0, 10.0, 11.0]))
     >>> round(silhouette(D, np.array([0, 0, 1, 1])), 4)
     0.8997
     """
+    return float(silhouettes(distances_NN, labels_N).mean())
+
+
+def silhouettes(distances_NN: Array, labels_N: Array) -> Array:
+    """`(b_i - a_i) / max(a_i, b_i)`: a the mean distance to the own group, b to the nearest other one.
+
+    A client alone in its group has 0, and so has everybody if there is one group only (Rousseeuw 1987).
+
+    >>> D = np.abs(np.subtract.outer([0.0, 1.0, 5.0], [0.0, 1.0, 5.0]))
+    >>> silhouettes(D, np.array([0, 0, 1])).tolist()
+    [0.8, 0.75, 0.0]
+    """
     distances_NN, labels_N = np.asarray(distances_NN, np.float64), np.asarray(labels_N)
     _, own_N, sizes_K = np.unique(labels_N, return_inverse=True, return_counts=True)
     if len(sizes_K) < 2:
-        return 0.0
+        return np.zeros(len(own_N))
     sums_NK = distances_NN @ np.eye(len(sizes_K))[own_N]
     everyone = np.arange(len(own_N))
     a_N = sums_NK[everyone, own_N] / np.maximum(sizes_K[own_N] - 1, 1)
@@ -63,7 +82,7 @@ def silhouette(distances_NN: Array, labels_N: Array) -> float:
     b_N = means_NK.min(1)
     larger_N = np.maximum(a_N, b_N)
     scores_N = np.where(larger_N > 0, (b_N - a_N) / np.where(larger_N > 0, larger_N, 1.0), 0.0)
-    return float(np.where(sizes_K[own_N] > 1, scores_N, 0.0).mean())
+    return np.where(sizes_K[own_N] > 1, scores_N, 0.0)
 
 
 def gap(

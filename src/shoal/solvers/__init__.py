@@ -1,6 +1,24 @@
 """Local training: the one loop, and the loss terms that plug into it."""
 
+from shoal.solvers.fusion import GAMMA, Fused, Fusion, Operator, with_features
+from shoal.solvers.mmd import MMD, Sees, mmd
 from shoal.solvers.proximal import Proximal
-from shoal.solvers.sgd import SGD, LossTerm, Trained, batches, gradient
+from shoal.solvers.sgd import SGD, Batch, LossTerm, Trained, batches, gradient
 
-__all__ = ["SGD", "LossTerm", "Proximal", "Trained", "batches", "gradient"]
+__all__ = [
+    "GAMMA",
+    "MMD",
+    "SGD",
+    "Batch",
+    "Fused",
+    "Fusion",
+    "LossTerm",
+    "Operator",
+    "Proximal",
+    "Sees",
+    "Trained",
+    "batches",
+    "gradient",
+    "mmd",
+    "with_features",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -17,14 +17,22 @@ from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Array
 
-Batch = tuple[torch.Tensor, torch.Tensor]
+
+class Batch(NamedTuple):
+    """What a loss term sees of a step: inputs, labels, and what the module made of the inputs."""
+
+    x: torch.Tensor
+    y: torch.Tensor
+    scores: torch.Tensor
+    features: torch.Tensor | None = None  # only if a term asks for them by `sees = "features"`
 
 
 class LossTerm(Protocol):
     """An addition to the loss of a batch; `anchor` is the vector received. Coefficient zero must change nothing.
 
     A term that does not look at the batch may offer its gradient in closed form as `gradient(params, anchor)`; if that
-    is `pull * (params - anchor)`, it says so as `pull`, and kernels other than torch can take it.
+    is `pull * (params - anchor)`, it says so as `pull`, and kernels other than torch can take it. One that
+    looks at the features says so by `sees = "features"`.
     """
 
     def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor: ...
@@ -96,6 +104,7 @@ class SGD:
         decay = self._decay(net)
         closed = [t for t in self.terms if hasattr(t, "gradient")]
         graph = [t for t in self.terms if not hasattr(t, "gradient")]
+        look = any(getattr(t, "sees", "") == "features" for t in graph)
         v = torch.zeros_like(net.grad)
         if velocity is not None and self.momentum_memory == "kept":
             v.copy_(torch.from_numpy(velocity))
@@ -107,10 +116,11 @@ class SGD:
                 q = torch.from_numpy(index).to(net.device)
                 xb, yb = net.take(inputs, q), labels.index_select(0, q)
                 net.clear()
-                loss = net.loss(net.forward(xb, len(index) == self.batch), yb)
+                scores, features = net.run(xb, look, whole=len(index) == self.batch)
+                loss = net.loss(scores, yb)
                 loss_sum, seen = loss_sum + loss.item() * len(index), seen + len(index)
                 for term in graph:
-                    loss = loss + term(net, net.graph_params(), anchor, (xb, yb))
+                    loss = loss + term(net, net.graph_params(), anchor, Batch(xb, yb, scores, features))
                 loss.backward()  # type: ignore[no-untyped-call]
                 if seen == len(index):
                     net.check_gradients()

@@ -1,4 +1,4 @@
-"""The label histogram of a client's training samples. Leaves the client: the histogram."""
+"""The label histogram of a client's training samples, noisy if asked. Leaves the client: the histogram."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from shoal.errors import BadInput
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Answer, Array, ClientData, Field, Memory
@@ -15,13 +16,21 @@ from shoal.types import Answer, Array, ClientData, Field, Memory
 
 @dataclass(frozen=True)
 class Describe:
-    """Count the labels of a split.
+    """Count the labels of a split; with `epsilon` by the Laplace mechanism on whole numbers.
+
+    One sample more or less changes one count by one, so noise of the law `P(z) ~ exp(-epsilon |z|)` on each makes one
+    answer epsilon-differentially private; what falls below 0 is told as 0. Answers to several requests add up.
 
     >>> Describe().models
     'none'
     """
 
     split: str = "train"
+    epsilon: float | None = None  # None: the counts as they are
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not 0 < self.epsilon < np.inf:
+            raise BadInput(f"epsilon must be above 0, not {self.epsilon}; leave it out for counts without noise")
 
     name: ClassVar[str] = "describe"
     models: ClassVar[Literal["none"]] = "none"
@@ -30,10 +39,26 @@ class Describe:
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
-        return {"histogram": np.bincount(labels_of(data, self.split), minlength=net.layout.classes)}, memory
+        counts_C = np.bincount(labels_of(data, self.split), minlength=net.layout.classes)
+        if self.epsilon is not None:
+            counts_C = np.maximum(counts_C + whole_laplace(self.epsilon, len(counts_C), key("noise").rng()), 0)
+        return {"histogram": counts_C}, memory
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0
+
+
+def whole_laplace(epsilon: float, n: int, rng: np.random.Generator) -> Array:
+    """n draws of the discrete Laplace law, `P(z) = (1 - a) / (1 + a) a^|z|` with `a = exp(-epsilon)`.
+
+    It is the difference of two geometric numbers (Ghosh, Roughgarden, Sundararajan 2009), exact where rounding a
+    continuous Laplace number would not be.
+
+    >>> whole_laplace(50.0, 3, np.random.default_rng(0)).tolist()
+    [0, 0, 0]
+    """
+    stop = -np.expm1(-epsilon)
+    return rng.geometric(stop, n) - rng.geometric(stop, n)
 
 
 def labels_of(data: ClientData, split: str) -> Array:

@@ -12,7 +12,9 @@ from shoal.measures import client_cold_start
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
+from shoal.tasks.ahead import ahead
 from shoal.tasks.describe import labels_of
+from shoal.tasks.train import Train
 from shoal.types import Answer, Array, ClientData, Field, Memory
 
 
@@ -42,27 +44,38 @@ class Keep:
 class Nearest:
     """`Keep`, then pre-train from w_0 and compare the update with the directions; no models given: the kept ones.
 
-    Leaves the client: the number of the group.
+    With a solver for the `rest` the client then goes on from what it pre-trained. Leaves the client: the number of the
+    group, and with `rest` what `Train` leaves, the update being that from w_0.
 
     >>> Nearest(SGD(steps=50)).work(samples=100, models=4)
     (500, 500)
     """
 
     solver: SGD
+    rest: SGD | None = None
 
     name: ClassVar[str] = "nearest"
     models: ClassVar[Literal["all"]] = "all"
-    fields: ClassVar[Mapping[str, Field]] = {"choice": Field("int", low=0)}
     uncounted: ClassVar[int] = 1
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        choice = {"choice": Field("int", low=0)}
+        return choice if self.rest is None else {**choice, **Train.fields}
 
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
         keep = {**memory, **sent(models), "histogram": histogram(net, data)}
-        return {"choice": nearest(net, data, keep, self.solver, key)}, keep
+        if self.rest is None:
+            return {"choice": nearest(net, data, keep, self.solver, key)}, keep
+        answer = ahead(net, keep["w0"], data, self.solver, self.rest, key)
+        choice = direction_of(net, keep, answer.pop("early"))
+        return {"choice": choice, **answer}, keep
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
-        return self.solver.passes(samples), self.solver.passes(samples)
+        passes = self.solver.passes(samples) + (0 if self.rest is None else self.rest.passes(samples))
+        return passes, passes
 
 
 def sent(models: Array | None) -> dict[str, Array]:
@@ -78,6 +91,10 @@ def histogram(net: Net, data: ClientData) -> Array:
 def nearest(net: Net, data: ClientData, memory: Mapping[str, Any], solver: SGD, key: Key) -> int:
     """The group whose direction the pre-training update is most like."""
     x, y = data("train")
+    return direction_of(net, memory, solver(net, memory["w0"], x, y, key).update_P)
+
+
+def direction_of(net: Net, memory: Mapping[str, Any], update_P: Array) -> int:
+    """The group whose direction an update is most like."""
     at = net.layout.trainable
-    update_P = solver(net, memory["w0"], x, y, key).update_P
     return client_cold_start(memory["directions"][:, at], update_P[at])[0]

@@ -3,5 +3,6 @@
 from shoal.experiment.callbacks.base import Observer
 from shoal.experiment.callbacks.files import Files
 from shoal.experiment.callbacks.memory import PeakMemory
+from shoal.experiment.callbacks.track import TRACKERS, check_trackers, make_trackers
 
-__all__ = ["Files", "Observer", "PeakMemory"]
+__all__ = ["TRACKERS", "Files", "Observer", "PeakMemory", "check_trackers", "make_trackers"]

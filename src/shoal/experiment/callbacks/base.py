@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shoal.experiment.loop import Moment, Plan
+
+if TYPE_CHECKING:
+    from shoal.experiment.result import Run
 
 
 class Observer:
@@ -25,3 +30,6 @@ class Observer:
 
     def stop(self) -> None:
         """At the end, also of a run that failed or was interrupted."""
+
+    def done(self, run: Run) -> None:
+        """After `stop`, if all rounds are played and the folder, if there is one, is written."""

@@ -1,0 +1,93 @@
+"""`shoal advise`: what the records of finished runs say that one would miss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.guard import guarded
+from shoal.cli.screen import Format, FormatOption, emit, out, say
+
+if TYPE_CHECKING:
+    from shoal.experiment.advice import Advice
+
+Paths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, sweeps, or folders of runs.")]
+
+
+@guarded
+def advise(paths: Paths, format: FormatOption = Format.text) -> None:
+    """Read finished runs and say what one would miss.
+
+    CFL's eps1 and eps2 from the norms that were seen, a number of groups that looks wrong, empty groups,
+    clients without a model, groups that gain nothing. Each sentence has the numbers it rests on and, where
+    there is one, the command to try.
+    """
+    from shoal.experiment.advice import advise as look
+    from shoal.experiment.advice import together
+    from shoal.experiment.compare import expand, flatten
+    from shoal.experiment.folder import Folder
+
+    folders = [Folder(path) for path in expand([path.expanduser() for path in paths])]
+    found = []
+    for folder in folders:
+        config = folder.config()
+        name = str(config["algorithm"])
+        found.append((folder, config, look(name, flatten(config), folder.history())))
+    common = together(folders) if len(folders) > 1 else []
+    if format is Format.json:
+        runs = [
+            {"folder": str(f.path), "complete": f.summary() is not None, "advice": documents(a, f.path)}
+            for f, _, a in found
+        ]
+        emit({"kind": "advice", "runs": runs, "together": documents(common)})
+        return
+    console = out()
+    for folder, config, several in found:
+        state = "" if folder.summary() is not None else " (not complete)"
+        say(console, f"{folder.path}: {config['algorithm']} on {config.get('data')}{state}", style="bold")
+        tell(several, folder.path)
+    if common:
+        say(console, "all together", style="bold")
+        tell(common)
+
+
+def tell(several: Sequence[Advice], folder: Path | None = None) -> None:
+    console = out()
+    for advice in several:
+        say(console, f"  {advice.about}: {advice.text}")
+    changes = merged(several)
+    if changes and folder is not None:
+        say(console, f"  try: {command(changes, folder)}")
+    if not several:
+        say(console, "  nothing stands out")
+
+
+def merged(several: Sequence[Advice]) -> dict[str, Any]:
+    """The keys to change, of several pieces of advice the first that names a key."""
+    changes: dict[str, Any] = {}
+    for advice in several:
+        changes |= {key: value for key, value in advice.change.items() if key not in changes}
+    return changes
+
+
+def command(changes: Mapping[str, Any], folder: Path) -> str:
+    """The run again with other keys; `config.toml` repeats it.
+
+    >>> command({"eps1": 0.1}, Path("runs/first"))
+    'shoal run runs/first/config.toml eps1=0.1'
+    """
+    return " ".join(["shoal run", str(folder / "config.toml"), *(f"{k}={v}" for k, v in changes.items())])
+
+
+def documents(several: Sequence[Advice], folder: Path | None = None) -> list[dict[str, Any]]:
+    """Advice for programs."""
+    from shoal.experiment.row import plain
+
+    return [
+        plain(asdict(a)) | {"command": command(a.change, folder) if a.change and folder is not None else None}
+        for a in several
+    ]

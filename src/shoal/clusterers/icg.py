@@ -1,0 +1,66 @@
+"""ICG: inter-cluster grouping. Zeng et al. 2022 (FedGSP), Algorithm 2: groups of unlike clients that are all alike."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.clusterers.equal_size import ITERATIONS, equal_size_kmeans
+from shoal.errors import BadInput
+from shoal.types import Array
+
+
+class Sizes(NamedTuple):
+    """How K clients become M groups of L: clients kept, clusters of `each`, and members that find no group."""
+
+    groups: int  # M
+    clusters: int  # L, which is also the size of a group
+    kept: int
+    each: int
+
+    @property
+    def unused(self) -> int:
+        """Clients that are clustered and stay without a group."""
+        return self.kept - self.groups * self.clusters
+
+
+class Grouping(NamedTuple):
+    """Groups as arrays of row numbers, ordered by their least one; the cluster of every row, -1 for those left out."""
+
+    groups: tuple[Array, ...]
+    cluster_N: Array
+
+
+def icg_sizes(clients: int, groups: int) -> Sizes:
+    """`M = min(f, K)`, `L = floor(K / M)`, `L floor(K / L)` clients kept (spec 2.11.1, D31).
+
+    >>> icg_sizes(368, 52), icg_sizes(368, 52).unused
+    (Sizes(groups=52, clusters=7, kept=364, each=52), 0)
+    >>> icg_sizes(368, 130), icg_sizes(368, 130).unused
+    (Sizes(groups=130, clusters=2, kept=368, each=184), 108)
+    """
+    if clients < 1 or groups < 1:
+        raise BadInput(f"{clients} clients cannot form {groups} groups; both must be at least 1.")
+    m = min(groups, clients)
+    clusters = clients // m
+    each = clients // clusters
+    return Sizes(m, clusters, clusters * each, each)
+
+
+def icg(rows_ND: Array, groups: int, rng: np.random.Generator, iterations: int = ITERATIONS) -> Grouping:
+    """Groups that look alike: clients are put into clusters of equal size, and every group gets one of each cluster.
+
+    >>> counts = np.array([[9, 0], [0, 9], [8, 0], [0, 8]])
+    >>> [sorted((counts[g] > 0).argmax(1).tolist()) for g in icg(counts, 2, np.random.default_rng(0)).groups]
+    [[0, 1], [0, 1]]
+    """
+    rows_ND = np.asarray(rows_ND, np.float64)
+    m, clusters, kept, each = icg_sizes(len(rows_ND), groups)
+    stay = np.sort(rng.choice(len(rows_ND), kept, replace=False))
+    cluster_N = np.full(len(rows_ND), -1)
+    alone = each == 1  # one group of everybody: each client is a cluster, whatever its row
+    cluster_N[stay] = np.arange(kept) if alone else equal_size_kmeans(rows_ND[stay], clusters, rng, iterations).labels_N
+    drawn_LE = [rng.permutation(np.flatnonzero(cluster_N == k)) for k in range(clusters)]
+    found = [np.sort([drawn_E[i] for drawn_E in drawn_LE]) for i in range(m)]
+    return Grouping(tuple(sorted(found, key=lambda rows: int(rows[0]))), cluster_N)

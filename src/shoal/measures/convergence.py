@@ -1,0 +1,78 @@
+"""What WeCFL's convergence theorems speak of, from gradients that clients measured (Ma et al. 2022, section 6)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.measures.gram import norms
+from shoal.types import Array
+
+
+class Noise(NamedTuple):
+    """Empirical bounds: U of the mean norm of mini-batch gradients, sigma^2 of their variance, over all clients."""
+
+    U: float
+    variance: float
+
+
+def mean_square_gradient(gradients_NP: Array, weights_N: Array) -> float:
+    """`sum_i lambda_i |grad L(Omega_k, D_i)|^2 / sum_i lambda_i`: the term of a round in the paper's equation 10.
+
+    >>> mean_square_gradient(np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([1.0, 3.0]))
+    7.0
+    """
+    weights_N = np.asarray(weights_N, np.float64)
+    return float((weights_N * np.square(norms(gradients_NP))).sum() / weights_N.sum())
+
+
+def gradient_noise(gradients_NP: Array, mean_norm_N: Array, mean_square_N: Array) -> Noise:
+    """Assumptions 6.1 and 6.7: `U = max_i E|g_xi|`, `sigma^2 = max_i (E|g_xi|^2 - |grad_i|^2)` over mini-batches xi.
+
+    From each client's full gradient and the mean norm and mean squared norm of its mini-batch gradients.
+
+    >>> gradient_noise(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([1.5, 2.0]), np.array([3.0, 4.0]))
+    Noise(U=2.0, variance=2.0)
+    """
+    variance_N = np.asarray(mean_square_N, np.float64) - np.square(norms(gradients_NP))
+    return Noise(float(np.max(np.asarray(mean_norm_N))), float(max(variance_N.max(), 0.0)))
+
+
+def smoothness(gradients_NP: Array, others_NP: Array, distances_N: Array) -> float:
+    """The least beta that the clients' gradients at two points allow: `max_i |g_i - g'_i| / |w_i - w'_i|`.
+
+    A lower estimate of assumption 6.6's constant. Clients whose points coincide say nothing; if all do, nan.
+
+    >>> smoothness(np.array([[1.0], [9.0]]), np.array([[4.0], [9.0]]), np.array([2.0, 0.0]))
+    1.5
+    """
+    distances_N = np.asarray(distances_N, np.float64)
+    apart = np.flatnonzero(distances_N > 0)
+    if not len(apart):
+        return math.nan
+    change_N = norms(np.asarray(gradients_NP, np.float64)[apart] - np.asarray(others_NP)[apart])
+    return float((change_N / distances_N[apart]).max())
+
+
+def clustering_step(distances_N: Array, steps_N: Array, U: float) -> float:
+    """Theorem 6.2: F converges for a learning rate up to `min_i |omega_i - Omega_k| / (Q_i U)`.
+
+    >>> clustering_step(np.array([2.0, 3.0]), np.array([10, 10]), 0.5)
+    0.4
+    """
+    return float((np.asarray(distances_N) / (np.asarray(steps_N) * U)).min()) if U > 0 else math.inf
+
+
+def descent_step(mean_square: float, B: float, U: float, variance: float, beta: float) -> float:
+    """Theorem 6.8: R falls for a learning rate below `(G - B U^2) / (G + sigma^2) * 2 / beta`, G the mean square.
+
+    Not above 0: the theorem promises nothing for any learning rate.
+
+    >>> descent_step(mean_square=4.0, B=0.5, U=2.0, variance=1.0, beta=0.8)
+    1.0
+    """
+    if not beta > 0 or not mean_square + variance > 0:
+        return math.nan
+    return (mean_square - B * U**2) / (mean_square + variance) * 2 / beta

@@ -1,0 +1,224 @@
+"""What a figure is: a chart as plotly draws it, the table behind it, and a line that says how to read it."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Trace = dict[str, Any]
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart. Colours are tokens such as `@g0` or `@ink`, which `themed` turns into those of a theme."""
+
+    key: str  # a file name
+    title: str
+    caption: str  # how to read it
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]  # the same numbers as a table, not escaped
+    traces: Sequence[Trace]
+    layout: Mapping[str, Any] = field(default_factory=dict)
+    wide: bool = False
+    height: int = 340
+    table: bool = False  # show the table at once
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What plotly takes. Axes make room for their labels across, never along: that would change the ticks again."""
+        layout = {**BASE, "height": self.height, **self.layout}
+        for name, way in (("xaxis", "height"), ("yaxis", "width")):
+            if name in layout:
+                layout[name] = {**layout[name], "automargin": way}
+        return {"data": list(self.traces), "layout": layout}
+
+    @property
+    def csv(self) -> str:
+        """The table as text."""
+        return csv_text(self.columns, self.rows)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A chart that a run has nothing for, and why."""
+
+    key: str
+    title: str
+    reason: str
+
+
+Drawn = Figure | Missing
+
+LIGHT = {
+    "ink": "#1c2330",
+    "muted": "#667085",
+    "grid": "#e6e9ee",
+    "line": "#c9ced8",
+    "page": "#f6f7f9",
+    "panel": "#ffffff",
+    "accent": "#0b6aa8",
+    "low": "#b4530a",
+    "zero": "#f3f4f6",
+    "high": "#0b5c94",
+    "warn": "#b4232a",
+    **dict(
+        zip(
+            [f"g{k}" for k in range(10)],
+            [
+                "#0072b2",
+                "#d55e00",
+                "#009e73",
+                "#c05a94",
+                "#3aa0dc",
+                "#d79a00",
+                "#7256b2",
+                "#858a1f",
+                "#8a2a55",
+                "#7a7f87",
+            ],
+            strict=True,
+        )
+    ),
+}
+DARK = {
+    "ink": "#e8ebf0",
+    "muted": "#9aa4b5",
+    "grid": "#2b323d",
+    "line": "#414a58",
+    "page": "#11151b",
+    "panel": "#191f27",
+    "accent": "#58b0ea",
+    "low": "#ef9a52",
+    "zero": "#232a34",
+    "high": "#5ab4ee",
+    "warn": "#ff7b7b",
+    **dict(
+        zip(
+            [f"g{k}" for k in range(10)],
+            [
+                "#4ba6de",
+                "#f2894a",
+                "#2fc39a",
+                "#e191c2",
+                "#93d1f6",
+                "#f0c04d",
+                "#a893e2",
+                "#c3c75c",
+                "#d1709f",
+                "#aeb4bd",
+            ],
+            strict=True,
+        )
+    ),
+}
+THEMES = {"light": LIGHT, "dark": DARK}
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "triangle-down", "x", "pentagon")
+DASHES = ("solid", "dash", "dot", "dashdot")
+TINTS = {"faint": 0.18, "soft": 0.42}  # `@g0:soft` is the colour with this opacity
+
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif'
+BASE: dict[str, Any] = {
+    "font": {"family": FONT, "size": 12, "color": "@ink"},
+    "paper_bgcolor": "@panel",
+    "plot_bgcolor": "@panel",
+    "margin": {"l": 56, "r": 18, "t": 12, "b": 46},
+    "hoverlabel": {"bgcolor": "@panel", "bordercolor": "@line", "font": {"color": "@ink", "family": FONT, "size": 12}},
+    "legend": {"font": {"color": "@ink"}, "bgcolor": "rgba(0,0,0,0)"},
+    "showlegend": True,
+}
+
+
+def themed(value: Any, theme: Mapping[str, str]) -> Any:
+    """A specification with its colour tokens replaced by those of a theme.
+
+    >>> themed({"line": {"color": "@g0"}, "fillcolor": "@g0:faint"}, {"g0": "#0072b2"})
+    {'line': {'color': '#0072b2'}, 'fillcolor': 'rgba(0,114,178,0.18)'}
+    """
+    if isinstance(value, Mapping):
+        return {k: themed(v, theme) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [themed(v, theme) for v in value]
+    if not isinstance(value, str) or not value.startswith("@"):
+        return value
+    name, _, tint = value[1:].partition(":")
+    if name not in theme:
+        return value
+    if not tint:
+        return theme[name]
+    red, green, blue = (int(theme[name][i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{TINTS[tint]})"
+
+
+def text(value: object, most: int = 0) -> str:
+    """Text as plotly shows it unchanged: it would take `<b>` for a tag. At most so many characters.
+
+    >>> text("<script>"), text("a long name", 6)
+    ('&lt;script&gt;', 'a lon…')
+    """
+    plain = " ".join(str(value).split())
+    plain = plain if not most or len(plain) <= most else plain[: most - 1] + "…"
+    return html.escape(plain, quote=False).replace("@", "&#64;")
+
+
+def colour(k: int) -> str:
+    """The colour of group k, the same in all figures; grey for none."""
+    return f"@g{k % 10}" if k >= 0 else "@line"
+
+
+def dash(k: int) -> str:
+    """The line of group k: colours come again after ten, with another dash."""
+    return DASHES[(k // 10) % len(DASHES)]
+
+
+def symbol(k: int) -> str:
+    """The marker of group k."""
+    return SYMBOLS[k % len(SYMBOLS)] if k >= 0 else "circle-open"
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis with its name and unit."""
+    quiet = {"gridcolor": "@grid", "linecolor": "@line", "zerolinecolor": "@grid", "tickfont": {"color": "@muted"}}
+    name = {"text": title, "font": {"size": 12, "color": "@muted"}, "standoff": 8}
+    return {"title": name, **quiet, **more}
+
+
+def rounds_axis() -> dict[str, Any]:
+    return axis("round", rangemode="tozero", zeroline=False)
+
+
+def line(x: Sequence[Any], y: Sequence[Any], name: str, color: str, **more: Any) -> Trace:
+    """A curve; its name must be escaped already."""
+    style = {"color": color, "width": more.pop("width", 1.6), "dash": more.pop("dash", "solid")}
+    mode = "lines" if len(x) > 1 else "markers"  # one point has no line
+    shape = {"type": "scatter", "mode": mode, "x": list(x), "y": list(y), "name": name, "line": style}
+    return {**shape, "marker": {"color": color}, **more}
+
+
+def percent(share: float | None, digits: int = 2) -> float | None:
+    """A share of 1 in percent, rounded for a chart."""
+    return None if share is None else round(100 * share, digits)
+
+
+def thin(rows: Sequence[Any], most: int = 600) -> list[Any]:
+    """Every n-th of many, and the last, so that a page stays small.
+
+    >>> thin(range(10), 5)
+    [0, 2, 4, 6, 8, 9]
+    """
+    step = max(1, -(-len(rows) // most))
+    kept = list(rows[::step])
+    return kept if not rows or (len(rows) - 1) % step == 0 else [*kept, rows[-1]]
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """A table as CSV, empty where there is no value."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([["" if c is None else c for c in row] for row in rows])
+    return out.getvalue()

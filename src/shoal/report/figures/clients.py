@@ -1,0 +1,85 @@
+"""Accuracy of every client, and who is served worst."""
+
+from __future__ import annotations
+
+import math
+
+from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colour, percent, text, thin
+from shoal.report.read import Told
+
+NAMED = 10  # of the worst clients, in the caption; all are in the table
+MOST = 2_000  # points; the table has all clients
+
+
+def strip(told: Told) -> Drawn:
+    """A point per client; the worst tenth is ringed and named."""
+    title = "Accuracy of each client"
+    if not told.tested:
+        return Missing("clients", title, "no round was tested yet")
+    last = told.tested[-1]
+    part = last["clients"]
+    groups = dict(zip(last["members"]["ids"], last["members"]["group"], strict=True)) if "members" in last else {}
+    seen = [
+        (c, r / n, int(n), groups.get(c))
+        for c, r, n in zip(part["ids"], part["right"], part["total"], strict=True)
+        if n
+    ]
+    if not seen:
+        return Missing("clients", title, "no client has test samples")
+    seen.sort(key=lambda e: (e[1], e[0]))
+    worst = seen[: max(1, math.ceil(len(seen) / 10))]
+    if groups and any(k is None for *_, k in seen):  # recorded groups are a sample of very many clients
+        seen = [e for e in seen if e[3] is not None]
+    shown = seen if len(seen) <= MOST else [*worst, *thin(seen[len(worst) :], MOST)]
+    labels = sorted({k if k is not None else 0 for *_, k in seen}, key=lambda k: (k < 0, k))
+    at = {k: i for i, k in enumerate(labels)}
+    traces: list[Trace] = []
+    for k in labels:
+        mine = [e for e in shown if (e[3] if e[3] is not None else 0) == k]
+        traces.append(
+            points(mine, at[k], told.group(k) if groups else "clients", colour(k) if groups else "@accent", 6)
+        )
+        middle = mine[len(mine) // 2][1]
+        bar: Trace = {"type": "scatter", "mode": "lines", "x": [percent(middle)] * 2, "y": [at[k] - 0.34, at[k] + 0.34]}
+        traces.append({**bar, "line": {"color": "@ink", "width": 2}, "showlegend": False, "hoverinfo": "skip"})
+    rings = [e for e in worst if (e[3] if e[3] is not None else 0) in at]
+    ring = points(rings, 0, f"worst tenth ({len(worst)})", "@warn", 10)
+    ring["y"] = [round(at[e[3] if e[3] is not None else 0] + jitter(e[0]), 3) for e in rings]
+    ring["marker"] = {"size": 11, "color": "rgba(0,0,0,0)", "line": {"color": "@warn", "width": 1.6}}
+    traces.append(ring)
+    names = [text(told.group(k), 18) if groups else "all" for k in labels]
+    y = axis("group", tickmode="array", tickvals=list(at.values()), ticktext=names, showgrid=False, zeroline=False)
+    y["range"] = [len(labels) - 0.4, -0.6]
+    layout = {"xaxis": axis("accuracy (%)"), "yaxis": y, "hovermode": "closest"}
+    named = ", ".join(f"{c} ({100 * a:.1f} %)" for c, a, _, _ in worst[:NAMED])
+    more = f" and {len(worst) - NAMED} more in the table" if len(worst) > NAMED else ""
+    marks = "a point is a client, the bar its group's median, rings mark the worst tenth"
+    caption = f"Round {last['round']}; {marks}: {named}{more}."
+    rows: list[list[Cell]] = [
+        [c, told.group(k) if k is not None else None, percent(a), n, i < len(worst)]
+        for i, (c, a, n, k) in enumerate(seen)
+    ]
+    columns = ("client", "group", "accuracy (%)", "test samples", "worst tenth")
+    height = max(260, 110 + 58 * len(labels))
+    return Figure("clients", title, caption, columns, rows, traces, layout, True, height)
+
+
+def points(mine: list[tuple[str, float, int, int | None]], at: float, name: str, color: str, size: int) -> Trace:
+    """Clients as points around a height, spread by their names so that they do not hide each other."""
+    found: Trace = {"type": "scatter", "mode": "markers", "x": [percent(a) for _, a, _, _ in mine]}
+    found |= {"y": [round(at + jitter(c), 3) for c, *_ in mine], "name": text(name, 24)}
+    found |= {"text": [text(f"{c}: {100 * a:.1f} % of {n} samples") for c, a, n, _ in mine]}
+    look = {"size": size, "color": color, "opacity": 0.75}
+    return {**found, "marker": look, "hovertemplate": "%{text}<extra></extra>"}
+
+
+def jitter(client: str) -> float:
+    """A height between -0.28 and 0.28 that belongs to a name.
+
+    >>> jitter("a") == jitter("a"), abs(jitter("b")) <= 0.28
+    (True, True)
+    """
+    value = 0
+    for letter in client:
+        value = (value * 31 + ord(letter)) % 1_000_003
+    return 0.56 * (value * 0.6180339887 % 1) - 0.28

@@ -1,0 +1,61 @@
+"""The two-stream term of FedMMD. Yao et al., VCIP 2018: local features stay near those of the model received."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from shoal.errors import BadInput
+from shoal.net import Net
+from shoal.solvers.sgd import Batch
+
+BANDWIDTHS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 5, 10, 15, 20, 25, 30, 35, 100, 1e3, 1e4, 1e5, 1e6)
+Sees = Literal["outputs", "features"]
+
+
+def mmd(a_BD: torch.Tensor, b_BD: torch.Tensor, bandwidths: tuple[float, ...] = BANDWIDTHS) -> torch.Tensor:
+    """The squared maximum mean discrepancy of two samples, the biased estimate, never below 0.
+
+    `mean k(a, a') - 2 mean k(a, b) + mean k(b, b')` with `k = sum_s exp(-|a - b|^2 / (2 s))`.
+
+    >>> a = torch.tensor([[0.0], [1.0]])
+    >>> float(mmd(a, a)), round(float(mmd(a, a + 1, (0.5,))), 4)        # (1 - e^-4) / 2
+    (0.0, 0.4908)
+    """
+    return torch.clamp(
+        _mean(a_BD, a_BD, bandwidths) - 2 * _mean(a_BD, b_BD, bandwidths) + _mean(b_BD, b_BD, bandwidths), min=0
+    )
+
+
+def _mean(a_BD: torch.Tensor, b_BD: torch.Tensor, bandwidths: tuple[float, ...]) -> torch.Tensor:
+    """The mean of the kernel over all pairs."""
+    squared_BB = (a_BD[:, None] - b_BD[None]).square().sum(-1)
+    rates_S = -0.5 / torch.tensor(bandwidths, dtype=squared_BB.dtype, device=squared_BB.device)
+    return (squared_BB[..., None] * rates_S).exp().sum(-1).mean()
+
+
+@dataclass(frozen=True)
+class MMD:
+    """`lam MMD^2(f_global(x), f_local(x))` on every batch: f is the outputs of the network, or its features.
+
+    The model received is frozen and in evaluation mode: no dropout, its own statistics.
+
+    >>> MMD(0.1).sees
+    'outputs'
+    """
+
+    lam: float
+    sees: Sees = "outputs"
+
+    def __post_init__(self) -> None:
+        if not self.lam >= 0:
+            raise BadInput(f"lam must be at least 0, not {self.lam}")
+
+    def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor:
+        with torch.no_grad():
+            scores, features = net.received().run(batch.x, self.sees == "features")
+        mine, theirs = (batch.scores, scores) if features is None else (batch.features, features)
+        assert mine is not None
+        return self.lam * mmd(theirs.flatten(1), mine.flatten(1))

@@ -1,0 +1,106 @@
+"""ICG: sizes, one member of every cluster per group, and the property of its expectation (spec 2.11.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.clusterers import Grouping, Sizes, icg, icg_sizes
+from shoal.errors import BadInput
+from shoal.measures import cpd_pairs
+from shoal.types import Array
+
+
+def counts(n: int, classes: int = 10, seed: int = 0) -> Array:
+    rng = np.random.default_rng(seed)
+    return np.asarray(rng.poisson(rng.gamma(0.4, 10, (n, classes))))
+
+
+@pytest.mark.parametrize(
+    ("clients", "f", "want", "unused"),
+    [
+        (368, 52, (52, 7, 364, 52), 0),  # the paper's 364
+        (368, 130, (130, 2, 368, 184), 108),
+        (368, 10, (10, 36, 360, 10), 0),
+        (368, 1, (1, 368, 368, 1), 0),
+        (368, 999, (368, 1, 368, 368), 0),  # f > K: one client each
+        (10, 4, (4, 2, 10, 5), 2),
+    ],
+)
+def test_sizes_by_hand(clients: int, f: int, want: tuple[int, ...], unused: int) -> None:
+    found = icg_sizes(clients, f)
+    assert found == Sizes(*want)
+    assert found.unused == unused
+
+
+@given(st.integers(1, 400), st.integers(1, 500))
+def test_sizes_always_leave_enough_for_every_group(clients: int, f: int) -> None:
+    m, clusters, kept, each = icg_sizes(clients, f)
+    assert m == min(f, clients)
+    assert clusters * each == kept <= clients
+    assert each >= m  # every group finds somebody in every cluster
+    assert clients - kept < clusters
+
+
+@given(st.integers(1, 40), st.integers(1, 50), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_a_group_has_one_member_of_every_cluster(n: int, f: int, seed: int) -> None:
+    found = icg(counts(n, 5, seed), f, np.random.default_rng(seed))
+    m, clusters, kept, each = icg_sizes(n, f)
+    assert len(found.groups) == m
+    for group in found.groups:
+        assert sorted(found.cluster_N[group].tolist()) == list(range(clusters))
+        assert group.tolist() == sorted(group.tolist())
+    members = np.concatenate(found.groups)
+    assert len(np.unique(members)) == len(members) == m * clusters
+    assert (found.cluster_N >= 0).sum() == kept
+    assert np.bincount(found.cluster_N[found.cluster_N >= 0]).tolist() == [each] * clusters
+    firsts = [int(group[0]) for group in found.groups]
+    assert firsts == sorted(firsts)
+
+
+def test_same_seed_same_groups() -> None:
+    def draw(seed: int) -> Grouping:
+        return icg(counts(30), 5, np.random.default_rng(seed))
+
+    assert all(np.array_equal(a, b) for a, b in zip(draw(3).groups, draw(3).groups, strict=True))
+    assert any(not np.array_equal(a, b) for a, b in zip(draw(3).groups, draw(4).groups, strict=True))
+
+
+def test_groups_look_alike_where_clusters_are_clear() -> None:
+    # Three kinds of clients, five of each, all of a kind equal: every group has one of each, so all groups are equal.
+    rows = np.repeat(np.eye(3, dtype=int) * 7, 5, axis=0)
+    found = icg(rows, 5, np.random.default_rng(0))
+    assert [rows[g].sum(0).tolist() for g in found.groups] == [[7, 7, 7]] * 5
+    assert cpd_pairs(np.array([rows[g].sum(0) for g in found.groups])).max() == 0
+
+
+def test_the_mean_group_is_the_federation_and_its_spread_as_computed() -> None:
+    # D17: E|C_m - C_global|^2 = (1/L^2) sum_l (mean squared distance of cluster l to its centroid), in expectation.
+    rows = counts(40, 6, 1).astype(float)
+    found = icg(rows, 10, np.random.default_rng(0))
+    clusters = [rows[found.cluster_N == k] for k in range(4)]
+    means = np.array([c.mean(0) for c in clusters])
+    want = sum(((c - c.mean(0)) ** 2).sum(1).mean() for c in clusters) / 4**2
+    rng = np.random.default_rng(1)
+    drawn = np.stack([c[rng.integers(0, 10, 20_000)] for c in clusters]).mean(0)  # centroids of random groups
+    np.testing.assert_allclose(drawn.mean(0), means.mean(0), atol=0.15)
+    assert ((drawn - means.mean(0)) ** 2).sum(1).mean() == pytest.approx(want, rel=0.03)
+    groups = np.array([rows[g].mean(0) for g in found.groups])
+    np.testing.assert_allclose(groups.mean(0), means.mean(0))  # everybody is in one: exact
+
+
+def test_icg_beats_random_groups_of_the_same_size() -> None:
+    rows, rng = counts(84, 10, 2), np.random.default_rng(0)
+    good = [np.median(cpd_pairs(np.array([rows[g].sum(0) for g in icg(rows, 12, rng).groups]))) for _ in range(5)]
+    dealt = [np.split(rng.permutation(84), 12) for _ in range(5)]
+    chance = [np.median(cpd_pairs(np.array([rows[g].sum(0) for g in groups]))) for groups in dealt]
+    assert np.mean(good) < 0.9 * np.mean(chance)
+
+
+@pytest.mark.parametrize(("clients", "f"), [(0, 1), (5, 0)])
+def test_nothing_to_group_is_refused(clients: int, f: int) -> None:
+    with pytest.raises(BadInput, match="both must be at least 1"):
+        icg_sizes(clients, f)

@@ -1,0 +1,151 @@
+"""Figures say what the records say, name their axes, and take names for text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.records import HOSTILE
+
+from shoal.experiment.folder import Folder
+from shoal.experiment.likeness import unpack
+from shoal.report.figure import Figure, Missing
+from shoal.report.figures import COMPARISON, RUN, compared, of_run
+from shoal.report.figures.groups import flow
+from shoal.report.figures.likeness import neighbours, plane
+from shoal.report.read import read_run, read_runs
+
+NAMES = ("fedavg", "flexcfl", "cfl", "wecfl", "given")
+
+
+def figures(path: Path) -> dict[str, Figure]:
+    return {f.key: f for drawn in of_run(read_run(path)).values() for f in drawn if isinstance(f, Figure)}
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from strings(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_is_whole(runs: dict[str, Path], name: str) -> None:
+    for figure in figures(runs[name]).values():
+        assert figure.rows and figure.traces and figure.caption and figure.title
+        assert all(len(row) == len(figure.columns) for row in figure.rows)
+        json.dumps(figure.spec, allow_nan=False)
+        if figure.key != "flow":  # the only one without axes
+            for axis in ("xaxis", "yaxis"):
+                assert figure.layout[axis]["title"]["text"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_missing_says_why(runs: dict[str, Path], name: str) -> None:
+    drawn = [d for part in of_run(read_run(runs[name])).values() for d in part]
+    assert len(drawn) == sum(len(part) for part in RUN.values())
+    assert all(d.reason for d in drawn if isinstance(d, Missing))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_is_taken_for_a_tag(runs: dict[str, Path], name: str) -> None:
+    ours = ("<br>", "<extra></extra>")
+    seen = set()
+    for figure in figures(runs[name]).values():
+        for text in strings(figure.spec):
+            for mark in ours:
+                text = text.replace(mark, "")
+            assert "<" not in text
+            seen.add(text)
+        assert any(HOSTILE[0] in str(cell) for row in figures(runs[name])["clients"].rows for cell in row)
+    assert any("&lt;script&gt;alert(1)" in text for text in seen)
+
+
+def test_curves_are_the_records(runs: dict[str, Path]) -> None:
+    history = Folder(runs["wecfl"]).history()
+    drawn = figures(runs["wecfl"])
+    curve = next(t for t in drawn["accuracy"].traces if t["name"] == "all clients")
+    assert curve["x"] == [r["round"] for r in history[1:]]
+    assert curve["y"] == [round(100 * r["accuracy"], 2) for r in history[1:]]
+    first = next(t for t in drawn["accuracy"].traces if t["name"] == "group 0")
+    assert first["y"] == [round(100 * r["group_accuracy"][0], 2) for r in history[1:]]
+    size = drawn["sizes"].traces[1]
+    assert size["y"] == [r["group_size"][1] if r["group_size"][1:] else 0 for r in history]
+    sent = drawn["traffic"].traces[-1]["x"][-1]
+    assert sent == round(history.bytes() / 1e6, 4)
+
+
+def test_the_baseline_next_door_is_beside_it(runs: dict[str, Path]) -> None:
+    told = read_run(runs["wecfl"])
+    assert [b.algorithm for b in told.beside] == ["fedavg"]
+    assert any(t["name"] == "fedavg" for t in figures(runs["wecfl"])["accuracy"].traces)
+    assert not read_run(runs["flexcfl"]).beside  # its data drift
+
+
+def test_the_tree_has_every_split(runs: dict[str, Path]) -> None:
+    tree = figures(runs["cfl"])["splits"]
+    told = read_run(runs["cfl"])
+    splits = [e for e in told.events if e["kind"] == "split"]
+    assert [row[0] for row in tree.rows] == [e["round"] for e in splits] == [1, 2, 3]
+    dots = next(t for t in tree.traces if t["name"] == "split")
+    assert sorted(dots["x"]) == [1, 2, 3]
+    assert len(tree.layout["yaxis"]["ticktext"]) == 4
+    sizes = told.history[-1]["group_size"]
+    assert {f"group {k} ({n})" for k, n in enumerate(sizes)} == set(tree.layout["yaxis"]["ticktext"])
+
+
+def test_the_flow_loses_nobody(runs: dict[str, Path]) -> None:
+    told = read_run(runs["cfl"])
+    drawn = flow(told)
+    assert isinstance(drawn, Figure)
+    by_stage: dict[Any, int] = {}
+    for begin, _, _, _, n in drawn.rows:
+        by_stage[begin] = by_stage.get(begin, 0) + int(n or 0)
+    assert set(by_stage.values()) == {12}
+    assert [0, 1, "group 0", "group 1"] in [list(row[:4]) for row in drawn.rows]
+
+
+def test_the_heat_map_is_the_recorded_similarity(runs: dict[str, Path]) -> None:
+    told = read_run(runs["cfl"])
+    t, picture = told.pictures[0]
+    assert (t, picture["measure"]) == (1, "cosine")
+    matrix = unpack(picture["pairs"], 12, 1.0)
+    drawn = figures(runs["cfl"])["similarity"]
+    order = [row[0] for row in drawn.rows]
+    place = [picture["ids"].index(name) for name in order]
+    group = [picture["group"][i] for i in place]
+    assert group == sorted(group)
+    assert drawn.rows[2][5] == pytest.approx(matrix[place[2], place[4]])
+
+
+def test_neighbours_stay_together(runs: dict[str, Path]) -> None:
+    told = read_run(runs["flexcfl"])
+    drawn = plane(told, neighbours)
+    assert isinstance(drawn, Figure)
+    assert drawn.layout["xaxis"]["title"]["text"].startswith("t-SNE")
+    again = plane(told, neighbours)
+    assert isinstance(again, Figure)
+    assert drawn.rows == again.rows  # a fixed start
+
+
+def test_groups_are_called_by_their_tags(runs: dict[str, Path]) -> None:
+    drawn = figures(runs["given"])["sizes"]
+    assert {row[0] for row in drawn.rows} == {HOSTILE[0], HOSTILE[1]}
+
+
+def test_bands_hold_mean_and_spread(runs: dict[str, Path]) -> None:
+    told = read_runs([runs["wecfl"], runs["fedavg"]])
+    both = compared.accuracy([compared.Setting("both", told)])
+    assert isinstance(both, Figure)
+    last = [100 * t.history[-1]["accuracy"] for t in told]
+    assert both.rows[-1][2] == pytest.approx(sum(last) / 2, abs=0.01)
+    assert both.rows[-1][3] == pytest.approx(abs(last[0] - last[1]) / 2**0.5, abs=0.01)
+    settings = [compared.Setting(t.algorithm, [t]) for t in told]
+    assert all(isinstance(draw(settings), Figure) for draw in COMPARISON)

@@ -1,0 +1,197 @@
+"""The pages in a real browser: the figures of the records, a comparison, a run that is followed, hostile names."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.conftest import browser
+from tests.ui.conftest import HOSTILE, HOSTILE_RUN
+
+from shoal.experiment.compare import compare
+from shoal.experiment.folder import Folder
+
+pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'shoal[ui]'")
+pytestmark = pytest.mark.slow
+__all__ = ["browser"]
+DRAWN = "() => document.querySelector('#figure-accuracy .plot')?.dataset.drawn"
+LAST = "() => Math.max(...document.querySelector('#figure-accuracy .plot').data.at(-1).x)"  # the newest round drawn
+
+
+@contextmanager
+def shoal(*words: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command in the background, ended at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shoal.cli", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def shown(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the runs that others may add to."""
+    return Path(shutil.copytree(folder, tmp_path_factory.mktemp("browser") / "runs"))
+
+
+@pytest.fixture(scope="module")
+def address(shown: Path) -> Iterator[str]:
+    with shoal("ui", str(shown), "--port", "0", cwd=shown.parent) as process:
+        assert process.stdout is not None
+        found = re.search(r"http://\S+/", process.stdout.readline())
+        assert found
+        yield found[0]
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """A page of which nothing may complain, open a dialogue or ask another host."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    opened.set_default_timeout(60_000)
+    wrong: list[str] = []
+    opened.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda e: wrong.append(str(e)))
+    opened.on("dialog", lambda d: [wrong.append(f"dialogue {d.message}"), d.dismiss()])  # type: ignore[func-returns-value]
+    opened.on("request", lambda r: wrong.append(r.url) if not r.url.startswith((address, "data:", "blob:")) else None)
+    yield opened
+    context.close()
+    assert wrong == []
+
+
+def row(page: Any, path: str) -> Any:
+    return page.locator(f"tr[data-path={css(path)}]")
+
+
+def css(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def test_the_list_says_what_the_records_say(page: Any, address: str, shown: Path) -> None:
+    page.goto(address)
+    page.wait_for_selector("tbody tr")
+    for name in ("fedavg", "ifca"):
+        cells = row(page, f"sweep/{name}-seed=1").locator("td.number").all_inner_texts()
+        summary = Folder(shown / "sweep" / f"{name}-seed=1").summary()
+        assert summary is not None
+        want = [summary["last_accuracy"], summary["best_accuracy"], summary["last_worst"]]
+        assert [c.strip() for c in cells[:3]] == [f"{100 * v:.1f}" for v in want]
+        assert cells[3] == str(summary["groups"])
+
+
+def test_the_filter_and_the_order(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("tbody tr")
+    everything = page.locator("tbody tr").count()
+    page.fill("#filter", "ifca seed=1")
+    assert page.locator("tbody tr").count() == 1 < everything
+    page.fill("#filter", "no such thing")
+    assert page.locator("tbody tr").count() == 0
+    page.fill("#filter", "sweep")
+    page.get_by_role("button", name="best %").click()
+    best = [float(t) for t in page.locator("tbody td.number:nth-of-type(6)").all_inner_texts()]
+    assert best == sorted(best, reverse=True)
+    assert len(best) == 4
+
+
+def test_a_run_shows_its_records(page: Any, address: str, shown: Path) -> None:
+    page.goto(address)
+    row(page, "sweep/ifca-seed=0").get_by_role("link").click()
+    page.wait_for_function(DRAWN)
+    folder = Folder(shown / "sweep" / "ifca-seed=0")
+    summary, history = folder.summary(), folder.history()
+    assert summary is not None
+    for key in ("best_accuracy", "last_three_accuracy", "last_worst", "last_f1"):
+        assert page.locator(f"[data-key={key}] .value").inner_text() == f"{100 * summary[key]:.1f} %"
+    assert page.locator("#round").inner_text() == "round 3 of 3"
+    drawn = page.evaluate(
+        "() => document.querySelector('#figure-accuracy .plot').data.find(t => t.name === 'all clients')"
+    )
+    assert drawn["x"] == [r["round"] for r in history[1:]]
+    assert drawn["y"] == [round(100 * r["accuracy"], 2) for r in history[1:]]
+    assert page.locator(".problem").inner_text() == ""
+
+
+def test_a_comparison_by_clicks(page: Any, address: str, shown: Path) -> None:
+    page.goto(address)
+    page.wait_for_selector("tbody tr")
+    assert "off" in page.locator("#compare").get_attribute("class")
+    page.fill("#filter", "sweep")
+    page.get_by_role("button", name="all shown").click()
+    assert page.locator("#compare").inner_text() == "compare 4"
+    page.click("#compare")
+    page.wait_for_function(DRAWN)
+    table = page.locator("table").first.locator("tbody tr").all()
+    rows = {row.locator("td").first.inner_text(): row.locator("td").all_inner_texts() for row in table}
+    for line in compare([shown / "sweep"]):
+        figure = line.figures["best_accuracy"]
+        assert figure is not None
+        assert rows[line.name][1:3] == ["2", f"{100 * figure.mean:.1f} ± {100 * (figure.std or 0):.1f}"]
+    assert "no exact test can give a p below 0.5" in page.locator("main").inner_text()
+    page.fill("#target", "1")
+    page.press("#target", "Enter")
+    page.wait_for_selector("text=rounds to target")
+
+
+def test_a_running_run_is_followed(page: Any, address: str, shown: Path) -> None:
+    page.goto(address)
+    page.wait_for_selector("tbody tr")
+    with shoal("run", "ifca", "groups=2", "rounds=5000", "engine=serial", "out=runs/live", cwd=shown.parent):
+        row(page, "live").get_by_role("link").click()
+        page.wait_for_selector(".state.running")
+        page.wait_for_function(DRAWN)
+        before = page.evaluate(LAST)
+        page.wait_for_function("before => (" + LAST + ")() > before", arg=before)
+        assert int(re.findall(r"\d+", page.locator("#round").inner_text())[0]) > before
+    played = Folder(shown / "live").history()[-1]["round"]
+    page.wait_for_function("played => (" + LAST + ")() === played", arg=played)
+
+
+def test_hostile_names_are_shown_as_text(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("tbody tr")
+    link = row(page, HOSTILE_RUN).get_by_role("link")
+    assert link.inner_text() == HOSTILE_RUN
+    link.click()
+    page.wait_for_function(DRAWN)
+    assert page.locator("h1").inner_text() == HOSTILE_RUN
+    for plot in page.locator(".plot").all():
+        plot.scroll_into_view_if_needed()
+        plot.hover()
+    page.wait_for_function("() => [...document.querySelectorAll('.plot')].every(p => p.dataset.drawn)")
+    page.evaluate("() => document.querySelectorAll('details').forEach(one => (one.open = true))")
+    for name in HOSTILE:
+        page.wait_for_function("name => document.getElementById('page').textContent.includes(name)", arg=name)
+    assert page.locator("img[src=x]").count() == 0
+    assert page.evaluate("() => [...document.scripts].every(s => s.src.startsWith(location.origin))")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_wider_than_a_phone(browser: Any, address: str, theme: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme=theme)
+    page = context.new_page()
+    places = ("", "#/run/sweep%2Fifca-seed%3D0", "#/compare/sweep%2Fifca-seed%3D0/sweep%2Ffedavg-seed%3D0")
+    for place in places:
+        page.goto(address + place)
+        page.wait_for_function(DRAWN if place else "() => document.querySelector('tbody tr')")
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("button", name="theme").click()
+    assert page.evaluate("() => document.documentElement.dataset.theme") == "light"
+    context.close()
