@@ -55,9 +55,8 @@ def time_rounds(workload: Workload, repeats: int, peak: float, compiled: bool, t
     most = 0
     with ExitStack() as stack:
         contenders = list(line_up(workload, federation, layout, compiled, stack))
-        for c in contenders:  # the first rounds warm up caches, and say how many rounds make a turn
+        for c in contenders:  # the first turn warms up caches, and says how often the rounds fit into a turn
             tell(f"{workload.name}: {c.name}")
-            c.turn()
             c.rounds *= max(1, min(20, int(BRIEF / (c.turn()[0] * c.rounds))))
             c.wall, c.cpu = [], []
         for number in range(repeats):

@@ -18,6 +18,7 @@ from shoal.experiment.history import History, summarise
 from shoal.experiment.loop import Moment, play
 from shoal.experiment.prepare import OWN, Prepared, make_backend, prepare, settings_of
 from shoal.experiment.result import Run
+from shoal.experiment.row import share_lists
 from shoal.layout import ModelFactory
 from shoal.types import Algorithm
 from shoal.version import __version__
@@ -148,6 +149,7 @@ def execute(
         for o in everybody:
             o.start(plan, prepared.label, begin.round if begin else 0)
         for last in play(plan, engine, begin):
+            share_lists(last.row, history[-1] if history else {})
             history.append(last.row)
             for o in everybody:
                 o.moment(last)

@@ -145,6 +145,18 @@ def hand_on(train: Row, handed: int) -> None:
     train["down"] -= handed
 
 
+def share_lists(row: Row, before: Row) -> None:
+    """Who was tested on how much seldom changes from round to round: records in memory share the lists.
+
+    >>> first, second = ({"clients": {"ids": ["a"], "right": [1], "total": [3]}} for _ in range(2))
+    >>> share_lists(second, first)
+    >>> second["clients"]["ids"] is first["clients"]["ids"], second["clients"]["right"] is first["clients"]["right"]
+    (True, False)
+    """
+    now, then = row.get("clients", {}), before.get("clients", {})
+    now.update({name: then[name] for name in ("ids", "total") if name in then and then[name] == now.get(name)})
+
+
 def plain(value: Any) -> Any:
     """Values as JSON holds them: numpy numbers and arrays as Python's own, nan as null."""
     if isinstance(value, np.ndarray):
