@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from shoal.bench.agreement import compare
 from shoal.bench.machine import cpu_seconds, flops
 from shoal.bench.plain import PlainLoop
 from shoal.bench.rounds import Contender, cost, line, time_rounds
@@ -120,3 +121,9 @@ def test_a_workload_from_end_to_end(tiny: Workload) -> None:
     assert names[0] == "plain loop, 1 thread"
     assert any("workers, torch" in name for name in names)
     assert all(r["ms_per_step"] > 0 and r["ratio"] > 0 for r in got["results"])
+
+
+def test_ways_to_train_lie_close_together(tiny: Workload) -> None:
+    got = compare(replace(tiny, cohort=2), lambda line: None)
+    assert {entry["solver"] for entry in got} == {"fedavg", "fedprox", "momentum", "weight decay"}
+    assert all(0 < entry["median"] <= entry["worst"] < 1e-4 for entry in got)

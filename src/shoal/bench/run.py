@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from shoal.bench.agreement import agreement
 from shoal.bench.machine import cores, gemm_peak
 from shoal.bench.peers import PEERS, time_peers
 from shoal.bench.rounds import time_rounds
@@ -17,8 +18,8 @@ from shoal.errors import unknown
 from shoal.kernels import native
 from shoal.version import __version__
 
-SERVER = "server"
-NAMES = (*WORKLOADS, SERVER)
+SERVER, AGREEMENT = "server", "agreement"
+NAMES = (*WORKLOADS, SERVER, AGREEMENT)
 Tell = Callable[[str], None]
 
 
@@ -37,11 +38,13 @@ def bench(
             raise unknown("workload", name, NAMES)
     repeats = 1 if quick else repeats
     peak = gemm_peak()
-    chosen = [WORKLOADS[name].quick() if quick else WORKLOADS[name] for name in names if name != SERVER]
+    chosen = [WORKLOADS[name].quick() if quick else WORKLOADS[name] for name in names if name in WORKLOADS]
     document = {"machine": machine(peak), "repeats": repeats, "quick": quick}
     document["workloads"] = [time_rounds(w, repeats, peak, compiled, tell) for w in chosen]
     if SERVER in names:
         document["server"] = time_server(CLIENTS[:1] if quick else CLIENTS, repeats, tell)
+    if AGREEMENT in names:
+        document["agreement"] = agreement(quick, tell)
     if peers:
         document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, tell)]
     return document

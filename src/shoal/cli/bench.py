@@ -12,7 +12,9 @@ from shoal.cli.screen import Format, FormatOption, emit, err, out, say, size, ta
 if TYPE_CHECKING:
     from rich.console import Console
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="WORKLOAD", help="W1 to W7, server; none: all of them.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="WORKLOAD", help="W1 to W7, server, agreement; none: all of them.")
+]
 Repeats = Annotated[int, typer.Option(min=1, help="Turns of every contender; figures are medians.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Few clients, one turn: only to see that it works.")]
 Compiled = Annotated[bool, typer.Option("--compiled", help="Also time compile=on, which compiles for minutes first.")]
@@ -71,6 +73,13 @@ def show(console: Console, found: dict[str, Any]) -> None:
         say(console, "\nServer", style="bold")
         heads = ["", "clients", "numbers", "ms", "CPU ms", "memory", "usual way", "CPU ms"]
         console.print(table(heads, map(server_cells, found["server"]), right=True))
+    if "agreement" in found:
+        say(console, "\nUpdates of clients, relative error against double precision", style="bold")
+        rows = (
+            [a["workload"], a["solver"], a["kernel"], f"{a['median']:.1e}", f"{a['worst']:.1e}"]
+            for a in found["agreement"]
+        )
+        console.print(table(["", "solver", "kernel", "median", "worst"], rows))
     if "peers" in found:
         say(console, "\nPeers, training only", style="bold")
         rows = (
