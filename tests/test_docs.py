@@ -283,6 +283,7 @@ def lines_of(name: str) -> list[dict[str, Any]]:
     ("result", "page", "figure"),
     [
         ("cfl-fmnist", "cfl-cifar10", "best_accuracy"),
+        ("wecfl-fmnist", "wecfl-fmnist", "last_three_accuracy"),
     ],
 )
 def test_pages_of_planted_groups_quote_their_results(result: str, page: str, figure: str) -> None:
@@ -290,6 +291,14 @@ def test_pages_of_planted_groups_quote_their_results(result: str, page: str, fig
     for name, f in comparison(f"{result}.json").items():
         cells = [accuracy(f[figure]), accuracy(f["last_f1"]), mean(f, "groups", 0)]
         assert f"| `{name}` | {' | '.join([*cells, mean(f, 'ari', 2) if f['ari'] else '-'])} |" in text
+
+
+def test_wecfl_has_the_planted_groups_from_round_one_and_f_never_rises() -> None:
+    first, *later = lines_of("wecfl-fmnist-rounds.jsonl")[1:]
+    assert first["round"] == 1
+    assert {line["ari"] for line in (first, *later)} == {1.0}
+    assert {line["measures"]["moved"] for line in later} == {0}
+    assert all(line["measures"]["F"] <= line["measures"]["F_before"] for line in later)
 
 
 @pytest.mark.parametrize("result", ["cfl-fmnist"])
