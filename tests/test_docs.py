@@ -356,14 +356,3 @@ def test_edc_against_madc_is_the_committed_result(name: str) -> None:
         assert f"edc-madc-{name}/{picture}.svg" in page
     best = found["models"][0]["correlation"]["5"]
     assert f"correlation {best:.3f}" in (DOCS / "results" / f"edc-madc-{name}" / "edc-madc.svg").read_text()
-
-
-def test_performance_quotes_its_results() -> None:
-    from tests.bench.tables import TABLES
-
-    page = (DOCS / "performance.md").read_text()
-    found = json.loads((DOCS / "results" / "bench.json").read_text())
-    assert not found["quick"]
-    for table in TABLES:
-        for row in table(found):
-            assert f"{row}\n" in page, f"{table.__name__}: {row}"

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, from a result of `shoal bench --format json`.
+"""Tables for docs, from a result of `shoal bench --format json`.
 
 `python tests/bench/tables.py docs/results/bench.json` prints them.
 """
