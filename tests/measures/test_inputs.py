@@ -43,6 +43,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "silhouettes": (m.silhouettes, (1 - SQUARE, LABELS)),
     "within": (m.within, (ROWS, LABELS, WEIGHTS)),
     "within_groups": (m.within_groups, (ROWS, LABELS, WEIGHTS)),
+    "principal": (m.principal, (m.gram(ROWS),)),
     "relative_contrast": (m.relative_contrast, (2 - SQUARE,)),
     "cpd": (m.cpd, (LABELS, LABELS[::-1].copy())),
     "cpd_pairs": (m.cpd_pairs, (np.abs(ROWS), 1.0, "index")),

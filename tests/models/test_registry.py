@@ -86,7 +86,7 @@ def test_net_round_trip(name: str) -> None:
     x = np.random.default_rng(0).random((3, *shape_of(name))).astype(np.float32)
     with torch.no_grad():
         alone = layout.module(vector)(torch.from_numpy(x)).numpy()
-    np.testing.assert_array_equal(net.scores(x), alone)
+    np.testing.assert_allclose(net.scores(x), alone, rtol=0, atol=1e-5)  # images may lie in another order in memory
     assert not np.array_equal(vector, layout.init(Key(2)("model")))
 
 
