@@ -294,6 +294,31 @@ def test_pages_of_planted_groups_quote_their_results(result: str, page: str, fig
         assert f"| `{name.split()[0]}` | {' | '.join([*cells, mean(f, 'ari', 2) if f['ari'] else '-'])} |" in text
 
 
+def test_the_tables_of_flexcfl_are_the_committed_results_and_keep_the_papers_relations() -> None:
+    page = (DOCS / "results" / "flexcfl-tables.md").read_text()
+    still, swapped = comparison("flexcfl-table3.json"), comparison("flexcfl-table4.json")
+    for f in still.values():
+        assert f"| {accuracy(f['best_accuracy'])} | {accuracy(f['median_accuracy'])} |" in page
+    for name, f in swapped.items():
+        assert f"| `{name}` | {accuracy(f['best_accuracy'])} |" in page
+
+    def best(table: dict[str, Any], *words: str) -> float:
+        [found] = [f for name, f in table.items() if set(words) <= set(name.split())]
+        return 100 * float(found["best_accuracy"]["mean"])
+
+    fedavg, flexcfl = (
+        best(still, "fedavg"),
+        best(still, "flexcfl", "centres=clustered", "newcomers=nearest", "eta_g=0.0"),
+    )
+    rcc, rac = best(still, "centres=random"), best(still, "newcomers=random")
+    assert flexcfl >= fedavg + 4
+    assert best(still, "ifca") >= fedavg + 3
+    assert rac <= fedavg + 1
+    assert rac < rcc < flexcfl
+    assert best(swapped, "flexcfl") >= best(swapped, "fedgroup") + 3
+    assert abs(best(swapped, "fedavg") - fedavg) <= 1.5
+
+
 def test_wecfl_has_the_planted_groups_from_round_one_and_f_never_rises() -> None:
     first, *later = lines_of("wecfl-fmnist-rounds.jsonl")[1:]
     assert first["round"] == 1
