@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.compare import Paths, Target
 from shoal.cli.guard import guarded
 from shoal.cli.screen import Format, FormatOption, emit, out, say, size
 
@@ -19,14 +20,12 @@ class Map(StrEnum):
     tsne = "tsne"
 
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Run folders, sweeps, or folders of runs.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where the page goes.", show_default=False)]
 Figures = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Also every figure as SVG, PNG and PDF, its data as CSV.", show_default=False),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Show the page in the browser.")]
-Target = Annotated[float | None, typer.Option(help="An accuracy, such as 0.85: after how many rounds and MB?")]
 MapOption = Annotated[Map, typer.Option("--map", help="Map of clients: principal components, or t-SNE.")]
 
 

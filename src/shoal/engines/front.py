@@ -121,8 +121,8 @@ class Front:
         good, bad = [], list(failed)
         quick = not task.work(1000, 1)[1]  # nothing is trained
         outcomes = self._run_together(units, models_KP) if quick else self._run(units, models_KP)
-        for (client, k), out in zip(known, outcomes, strict=True):
-            reason = None if out.answer is None else self._check(task, out.answer, models_KP, self.clients.size(client))
+        for (client, k), size, out in zip(known, sizes, outcomes, strict=True):
+            reason = None if out.answer is None else self._check(task, out.answer, models_KP, size or 0)
             if out.answer is None or reason:
                 bad += out.failed or (Failure(client, str(reason)),)
             else:

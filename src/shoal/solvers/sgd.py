@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple, Protocol
@@ -96,8 +96,8 @@ class SGD:
         if net.needs_pairs and len(y) == 1 and self.passes(1):
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
         lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
-        if net.dense is not None and all(hasattr(t, "pull") for t in self.terms):
-            return self._dense(net.dense, start_P, x, y, key, lr, velocity)
+        if net.dense is not None and (pull := pull_of(self.terms)) is not None:
+            return self._dense(net.dense, start_P, x, y, key, lr, pull, velocity)
         net.load(start_P)
         anchor = net.params.clone()
         inputs, labels = net.tensor(x), net.labels(y)
@@ -139,11 +139,10 @@ class SGD:
         return Trained(net.vector() - start_P, loss_sum / max(seen, 1), keep)
 
     def _dense(
-        self, dense: Dense, start_P: Array, x: Array, y: Array, key: Key, lr: float, velocity: Array | None
+        self, dense: Dense, start_P: Array, x: Array, y: Array, key: Key, lr: float, pull: float, velocity: Array | None
     ) -> Trained:
         """The same in C."""
         order, cuts = schedule(len(y), self, key.rng())
-        pull = sum((getattr(t, name) for t in self.terms for name in ("pull",)), 0.0)
         rule = Rule(lr, self.momentum, self.weight_decay + 2 * self.l2, self.weight_decay, pull)
         keep = None
         if self.momentum and self.momentum_memory == "kept":
@@ -158,6 +157,12 @@ class SGD:
         kernels = net.layout.mask("kernels")[net.layout.trainable] if self.l2 else 0.0
         factor = self.weight_decay + 2 * self.l2 * np.asarray(kernels, np.float64)
         return torch.from_numpy(np.broadcast_to(factor, len(net.grad)).copy()).to(net.grad)
+
+
+def pull_of(terms: Sequence[LossTerm]) -> float | None:
+    """The pull of all terms together; None if there is one that does more than pull."""
+    pulls = [float(term.pull) for term in terms if hasattr(term, "pull")]
+    return sum(pulls) if len(pulls) == len(terms) else None
 
 
 def batches(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) -> Iterator[Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -22,10 +22,8 @@ from shoal.report.figure import (
     text,
     thin,
 )
-from shoal.report.figures.curves import four, sent
+from shoal.report.figures.curves import Scale, four, sent
 from shoal.report.read import Told
-
-Scale = Callable[[float | None], float | None]
 
 
 @dataclass(frozen=True)
