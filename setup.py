@@ -1,4 +1,4 @@
-"""The dense kernel in C, once for every instruction set. Without a compiler Shoal installs and works without it."""
+"""The native kernels in C, once for every instruction set. Without a compiler Shoal installs and works without it."""
 
 import platform
 
@@ -15,8 +15,8 @@ setup(
     ext_modules=[
         Extension(
             f"shoal.kernels._{name}",
-            ["src/shoal/kernels/dense.c", "src/shoal/kernels/madc.c"],
-            depends=["src/shoal/kernels/dense.h"],
+            ["src/shoal/kernels/sgd.c", "src/shoal/kernels/madc.c"],
+            depends=[f"src/shoal/kernels/{name}.h" for name in ("dense", "conv", "train")],
             extra_compile_args=[*PLAIN, *flags],
             libraries=["m"],
             optional=True,

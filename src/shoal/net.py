@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from shoal.kernels import Dense, Perceptron
+from shoal.kernels import Native, Network
 from shoal.layout import Layout, seeded
 from shoal.types import Array
 
@@ -28,7 +28,7 @@ class Arithmetic:
     """How a run computes: settled before it begins, the same in every process, kept when it is resumed."""
 
     device: str = "cpu"
-    kernel: Literal["torch", "dense"] = "torch"  # dense: perceptrons train in C
+    kernel: Literal["torch", "native"] = "torch"  # native: small networks train in C
     compiled: bool = False  # whole batches go through torch.compile
 
 
@@ -51,8 +51,8 @@ class Net:
         self.device = torch.device(how.device)
         self.dtype = layout.torch_dtype
         self.module = seeded(layout.factory, 0).to(device=self.device, dtype=self.dtype)
-        perceptron = Perceptron.of(self.module) if how.kernel == "dense" else None
-        self.dense = None if perceptron is None else Dense(perceptron, layout.dtype)
+        network = Network.of(self.module) if how.kernel == "native" else None
+        self.native = None if network is None else Native(network, layout.dtype)
         self.needs_pairs = any(isinstance(m, _BatchNorm) for m in self.module.modules())
         self.floats = layout.counters.start
         self.flat = torch.zeros(self.floats, dtype=self.dtype, device=self.device)

@@ -40,7 +40,7 @@ def compare(workload: Workload, tell: Tell) -> list[dict[str, Any]]:
     exact = Net(Layout.of(layout.factory, federation.sample().astype(np.float64), "float64"))
     nets = {"torch": Net(layout)}
     if native() is not None:
-        nets["dense"] = Net(layout, Arithmetic(kernel="dense"))
+        nets["native"] = Net(layout, Arithmetic(kernel="native"))
     start_P, key = layout.init(Key(0)), Key(0).at(1)
     found = []
     for name, solver in ways_to_descend(workload.solver).items():

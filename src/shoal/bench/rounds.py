@@ -17,7 +17,7 @@ from shoal.bench.workloads import Workload
 from shoal.data.federation import Federation
 from shoal.engines import Front, Serial, Workers
 from shoal.experiment.loop import Plan, play
-from shoal.kernels import Perceptron, native
+from shoal.kernels import Network, native
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key
@@ -105,8 +105,8 @@ def line_up(
         name = f"plain loop, {count} thread{'s' if count > 1 else ''}"
         yield Contender(name, PlainLoop(workload, federation, layout), workload.rounds, count)
     ways = {"torch": Arithmetic()}
-    if native() is not None and Perceptron.of(layout.factory()) is not None:
-        ways["dense"] = Arithmetic(kernel="dense")
+    if native() is not None and Network.of(layout.factory()) is not None:
+        ways["native"] = Arithmetic(kernel="native")
     if compiled:
         ways["compiled"] = Arithmetic(compiled=True)
     for kernel, how in ways.items():

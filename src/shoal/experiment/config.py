@@ -45,8 +45,9 @@ class Settings(BaseModel):
     val: float = Field(0.0, ge=0, lt=1, description="share of the training samples set aside for validation")
     engine: Literal["serial", "local"] = Field("local", description="where clients work: this process or workers")
     workers: int | None = Field(None, ge=1, description="worker processes of the local engine; default: one per core")
-    kernel: Literal["auto", "torch", "dense"] = Field(
-        "auto", description="what trains: torch, or dense (C, for perceptrons); auto: dense where it can"
+    kernel: Literal["auto", "torch", "native"] = Field(
+        "auto",
+        description="what trains: torch, or native (C, for perceptrons and small conv nets); auto: native where it can",
     )
     compile: Literal["auto", "on", "off"] = Field(
         "auto", description="train through torch.compile? auto: convolutions with batch norm, no max pooling, long runs"

@@ -27,7 +27,7 @@ from shoal.experiment.config import (
     with_selection,
 )
 from shoal.experiment.loop import Plan
-from shoal.kernels import Perceptron, native
+from shoal.kernels import Network, native
 from shoal.layout import Layout, ModelFactory, factory_of, seeded
 from shoal.models import factory
 from shoal.net import Arithmetic
@@ -85,11 +85,7 @@ def prepare(
     chosen = build_algorithm(name, own, settings, clients) if isinstance(algorithm, str) else algorithm
     layout = make_layout(settings, model, source, chosen)
     steps = local_steps(getattr(chosen, "solver", None), source.roster.sizes_N, asked, settings.rounds)
-    how = Arithmetic(
-        settings.device,
-        choose_kernel(settings.kernel, settings.device, layout),
-        compiles(settings.compile, layout, source, steps),
-    )
+    how = choose_arithmetic(settings, layout, source, steps)
     settings = settings.model_copy(update={"kernel": how.kernel, "compile": "on" if how.compiled else "off"})
     marks = {"fingerprint": mark, "model_digest": layout.digest()}
     config = config_of(name, chosen, algorithm, federation, model, settings, source, marks)
@@ -150,7 +146,18 @@ def check_device(name: str) -> None:
         raise BadInput(f"device={name} is not possible: use cpu or cuda")
 
 
-def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "dense"]:
+def choose_arithmetic(settings: Settings, layout: Layout, source: Source, steps: float) -> Arithmetic:
+    """How the run computes; torch.compile is for what torch trains."""
+    wanted = settings.kernel
+    if settings.compile == "on":
+        if wanted == "native":
+            raise BadInput("compile=on and kernel=native exclude each other: use one of them")
+        wanted = "torch"
+    kernel = choose_kernel(wanted, settings.device, layout)
+    return Arithmetic(settings.device, kernel, kernel == "torch" and compiles(settings.compile, layout, source, steps))
+
+
+def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "native"]:
     """What trains clients; a function of the model and of what is installed, never of timing."""
     if wanted == "torch":
         return "torch"
@@ -158,12 +165,12 @@ def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", 
         why = "it was not built when Shoal was installed, which needs a C compiler"
     elif torch.device(device).type != "cpu":
         why = "it runs on the CPU only"
-    elif Perceptron.of(seeded(layout.factory, 0)) is None:
-        why = "the model is not made of linear layers with ReLU between them alone"
+    elif Network.of(seeded(layout.factory, 0)) is None:
+        why = "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone"
     else:
-        return "dense"
-    if wanted == "dense":
-        raise BadInput(f"kernel=dense is not possible: {why}; use kernel=torch")
+        return "native"
+    if wanted == "native":
+        raise BadInput(f"kernel=native is not possible: {why}; use kernel=torch")
     return "torch"
 
 

@@ -1,4 +1,4 @@
-/* Local SGD of a perceptron in one precision. Included by dense.c once for float and once for double.
+/* Dense layers and what else every network needs, in one precision: sgd.c includes it for float and for double.
  *
  * A layer is W (out x in), its rows padded with zeros to whole vectors, and a bias. The first layer has two forms:
  *   direct  z = x W' + b, and W moves;
@@ -15,8 +15,9 @@ typedef REAL FN(vec) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(RE
 
 typedef struct {
     int64_t in, out, row; /* row: `in` padded */
-    REAL *w, *w0, *v;     /* weights, those received, their momentum; w is NULL in the dual form */
-    REAL *b, *b0, *vb;
+    int biased;
+    REAL *w, *w0, *v;     /* weights, those received, their momentum: none of the first layer in the dual form */
+    REAL *b, *b0, *vb;    /* those received and momentum only where the rule is not plain */
     REAL *act;  /* what the layer is given, batch x row (not of the first layer) */
     REAL *z;    /* outputs, then gradients by output, batch x padded out */
 } FN(layer);
@@ -72,13 +73,16 @@ static inline vec FN(vexp)(vec x) {
 }
 #endif
 
-/* R rows of coefficients times `len` rows of T, C vectors wide. R and C are constants after inlining. */
+/* R rows of coefficients times `len` rows of T, C vectors wide, added to `out` if `add`. R and C are constants. */
 static inline __attribute__((always_inline)) void FN(block)(
     const int R, const int C, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
-    const REAL *const *ts, int64_t at, REAL *out, int64_t row) {
+    const REAL *const *ts, int64_t at, REAL *out, int64_t row, int add) {
     vec acc[12][4];
     for (int r = 0; r < R; r++)
         for (int c = 0; c < C; c++) acc[r][c] = (vec){0};
+    if (add)
+        for (int r = 0; r < R; r++)
+            for (int c = 0; c < C; c++) acc[r][c] = LOAD(out + r * row + at + c * LANES);
     for (int64_t j = 0; j < len; j++) {
         const REAL *tj = ts ? ts[j] + at : t + j * stride + at;
         vec x[4];
@@ -95,10 +99,10 @@ static inline __attribute__((always_inline)) void FN(block)(
         for (int c = 0; c < C; c++) STORE(out + r * row + at + c * LANES) = acc[r][c];
 }
 
-#define CASE(r) case r: FN(block)(r, C, coef, len, t, stride, ts, at, out, row); break;
+#define CASE(r) case r: FN(block)(r, C, coef, len, t, stride, ts, at, out, row, add); break;
 #define CHUNK(name, width)                                                                                     \
     static void FN(name)(int R, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,           \
-                         const REAL *const *ts, int64_t at, REAL *out, int64_t row) {                          \
+                         const REAL *const *ts, int64_t at, REAL *out, int64_t row, int add) {                 \
         enum { C = width };                                                                                    \
         switch (R) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) \
             CASE(12) }                                                                                         \
@@ -108,15 +112,16 @@ CHUNK(wide, 2)
 #undef CHUNK
 #undef CASE
 
-/* out[r] = sum over j of coef[r][j] T_j for `rows` rows; T_j is t + j stride, or ts[j] where ts is given. */
+/* out[r] = sum over j of coef[r][j] T_j for `rows` rows; T_j is t + j stride, or ts[j] where ts is given. With `add`
+ * the sum is added to what is there. */
 static void FN(product)(int64_t rows, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
-                        const REAL *const *ts, REAL *out, int64_t row) {
+                        const REAL *const *ts, REAL *out, int64_t row, int add) {
     for (int64_t at = 0; at < row;) {
         const int C = row - at >= 2 * LANES ? 2 : 1;
         const int64_t most = C == 1 ? 12 : WIDE_ROWS, parts = (rows + most - 1) / most;
         for (int64_t p = 0, r = 0; p < parts; p++) {
             const int R = (int)((rows - r + parts - p - 1) / (parts - p));
-            (C == 1 ? FN(narrow) : FN(wide))(R, coef + r, len, t, stride, ts, at, out + r * row, row);
+            (C == 1 ? FN(narrow) : FN(wide))(R, coef + r, len, t, stride, ts, at, out + r * row, row, add);
             r += R;
         }
         at += C * LANES;
@@ -201,162 +206,31 @@ static void FN(turn)(int64_t rows, int64_t out, int64_t wide, const REAL *z, REA
         for (int64_t k = 0; k < out; k++) turned[k * rows + r] = z[r * wide + k];
 }
 
-/* Moves the layer by its gradient; `given` are the rows it was given. */
-static void FN(move)(FN(layer) *l, int64_t rows, const REAL *const *given, int64_t wide, REAL *turned,
-                     const REAL **coef, REAL *g, const FN(rule) *how) {
+/* Moves the layer by its gradient; `given` are the rows it was given. If `back` is there, gradients by those rows go into
+ * it first, rows x row: a piece of the weights is read from memory once for both. */
+static void FN(move)(FN(layer) *l, int64_t rows, const REAL *const *given, REAL *back, REAL *turned, const REAL **coef,
+                     REAL *g, const FN(rule) *how) {
+    const int64_t wide = FN(padded)(l->out);
+    const REAL *above[rows];
     FN(turn)(rows, l->out, wide, l->z, turned);
     for (int64_t k = 0; k < l->out; k++) coef[k] = turned + k * rows;
-    for (int64_t k = 0; k < l->out; k += WIDE_ROWS) { /* a piece of the gradient stays in the cache for the step */
-        const int64_t size = l->out - k < WIDE_ROWS ? l->out - k : WIDE_ROWS, from = k * l->row;
-        FN(product)(size, coef + k, rows, NULL, 0, given, g, l->row);
-        FN(step)(l->w + from, l->w0 + from, l->v + from, g, size * l->row, how->decay_w, how);
+    for (int64_t piece = 0; piece < l->out; piece += 4 * WIDE_ROWS) {
+        const int64_t end = l->out - piece < 4 * WIDE_ROWS ? l->out : piece + 4 * WIDE_ROWS;
+        for (int64_t r = 0; r < rows; r++) above[r] = l->z + r * wide + piece;
+        if (back) FN(product)(rows, above, end - piece, l->w + piece * l->row, l->row, NULL, back, l->row, piece > 0);
+        for (int64_t k = piece; k < end; k += WIDE_ROWS) {
+            const int64_t size = end - k < WIDE_ROWS ? end - k : WIDE_ROWS, from = k * l->row;
+            FN(product)(size, coef + k, rows, NULL, 0, given, g, l->row, 0);
+            FN(step)(l->w + from, how->plain ? NULL : l->w0 + from, how->plain ? NULL : l->v + from, g, size * l->row,
+                     how->decay_w, how);
+        }
     }
 }
 
-static void FN(move_bias)(FN(layer) *l, int64_t rows, int64_t wide, REAL *g, const FN(rule) *how) {
-    if (!l->b0) return; /* the layer has no bias */
+static void FN(move_bias)(FN(layer) *l, int64_t rows, REAL *g, const FN(rule) *how) {
+    if (!l->biased) return;
     for (int64_t k = 0; k < l->out; k++) g[k] = 0;
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t k = 0; k < l->out; k++) g[k] += l->z[r * wide + k];
+        for (int64_t k = 0; k < l->out; k++) g[k] += l->z[r * FN(padded)(l->out) + k];
     FN(step)(l->b, l->b0, l->vb, g, l->out, how->decay_b, how);
 }
-
-/* Where a layer's numbers are in the vector: weights first, then the bias if it has one. */
-static const REAL *FN(read)(FN(layer) *l, const REAL *p, int bias, int weights) {
-    for (int64_t k = 0; weights && k < l->out; k++) memcpy(l->w + k * l->row, p + k * l->in, l->in * sizeof(REAL));
-    p += l->in * l->out;
-    if (bias) memcpy(l->b, p, l->out * sizeof(REAL));
-    return p + bias * l->out;
-}
-
-static REAL *FN(write)(const REAL *w, const REAL *b, const FN(layer) *l, REAL *p, int bias, int weights) {
-    for (int64_t k = 0; weights && k < l->out; k++) memcpy(p + k * l->in, w + k * l->row, l->in * sizeof(REAL));
-    p += l->in * l->out;
-    if (bias) memcpy(p, b, l->out * sizeof(REAL));
-    return p + bias * l->out;
-}
-
-/* Train on the batches order[cuts[s]..cuts[s+1]). `params` and, if given, `velocity` are read and written.
- * With `gram` the first layer is in the dual form: `z0` (samples x out) is read, `span` (samples x padded out) and
- * `scale` are written, and the first layer's weights in `params` are left alone. Returns 0, or 1 without memory. */
-int FN(dense_train)(const REAL *x, const int64_t *label, int64_t n, int64_t layers, const int64_t *widths,
-                    const uint8_t *bias, REAL *params, REAL *velocity, const int64_t *order, const int64_t *cuts,
-                    int64_t steps, double lr, double momentum, double decay_w, double decay_b, double mu,
-                    const REAL *gram, const REAL *z0, REAL *span, double *scale, double *loss) {
-    int64_t most = 1, widest = 1, grads = 1, numbers = 0;
-    for (int64_t s = 0; s < steps; s++)
-        if (cuts[s + 1] - cuts[s] > most) most = cuts[s + 1] - cuts[s];
-    const int extras = momentum != 0 || decay_w != 0 || decay_b != 0 || mu != 0;
-    for (int64_t i = 0; i < layers; i++) {
-        const int64_t row = FN(padded)(widths[i]), out = FN(padded)(widths[i + 1]);
-        if (out > widest) widest = out;
-        if (out * row > grads) grads = out * row;
-        numbers += 3 * (widths[i + 1] * row + out) + most * (row + out);
-    }
-    const int64_t wide0 = FN(padded)(widths[1]), row0 = FN(padded)(widths[0]);
-    const int64_t pad_x = !gram && row0 != widths[0] ? n * row0 : 0;
-    numbers += pad_x + grads + widest * most + (gram && extras ? n * wide0 : 0);
-    REAL *memory = calloc(numbers, sizeof(REAL)), *free_at = memory;
-    const REAL **rows = malloc((2 * most + widest) * sizeof(REAL *)), **coef = rows + most, **acts = coef + widest;
-    FN(layer) *net = calloc(layers, sizeof(FN(layer)));
-    if (!memory || !rows || !net) {
-        free(memory), free(rows), free(net);
-        return 1;
-    }
-#define TAKE(count) (free_at += (count), free_at - (count))
-    REAL *g = TAKE(grads), *turned = TAKE(widest * most), *xp = pad_x ? TAKE(pad_x) : NULL;
-    REAL *vspan = gram && extras ? TAKE(n * wide0) : NULL;
-    const REAL *p = params, *q = velocity;
-    for (int64_t i = 0; i < layers; i++) {
-        FN(layer) *l = net + i;
-        l->in = widths[i], l->out = widths[i + 1], l->row = FN(padded)(l->in);
-        const int weights = i > 0 || !gram;
-        const int64_t out = FN(padded)(l->out), size = weights ? l->out * l->row : 0;
-        l->w = TAKE(size), l->w0 = TAKE(size), l->v = TAKE(size);
-        l->b = TAKE(out), l->b0 = bias[i] ? TAKE(out) : NULL, l->vb = TAKE(out);
-        l->act = i ? TAKE(most * l->row) : NULL, l->z = TAKE(most * out);
-        p = FN(read)(l, p, bias[i], weights);
-        memcpy(l->w0, l->w, size * sizeof(REAL));
-        if (bias[i]) memcpy(l->b0, l->b, out * sizeof(REAL));
-        if (q) {
-            FN(layer) as_v = *l;
-            as_v.w = l->v, as_v.b = l->vb;
-            q = FN(read)(&as_v, q, bias[i], weights);
-        }
-    }
-#undef TAKE
-    for (int64_t i = 0; xp && i < n; i++) memcpy(xp + i * row0, x + i * widths[0], widths[0] * sizeof(REAL));
-    const REAL *samples = xp ? xp : x;
-    FN(rule) how = {(REAL)lr, (REAL)momentum, (REAL)decay_w, (REAL)decay_b, (REAL)mu, !extras};
-    double a = 1, va = 0, losses = 0;
-    FN(layer) *first = net, *last = net + layers - 1;
-    const int64_t wide_last = FN(padded)(last->out);
-    for (int64_t s = 0; s < steps; s++) {
-        const int64_t *index = order + cuts[s], size = cuts[s + 1] - cuts[s];
-        if (gram) {
-            for (int64_t r = 0; r < size; r++) rows[r] = gram + index[r] * n;
-            FN(product)(size, rows, n, span, wide0, NULL, first->z, wide0);
-            for (int64_t r = 0; r < size; r++)
-                for (int64_t k = 0; k < first->out; k++)
-                    first->z[r * wide0 + k] += (REAL)a * z0[index[r] * first->out + k] + first->b[k];
-        } else {
-            for (int64_t r = 0; r < size; r++) rows[r] = samples + index[r] * row0;
-            FN(dots)(size, rows, first, wide0);
-        }
-        for (int64_t i = 1; i < layers; i++) {
-            FN(layer) *l = net + i, *before = l - 1;
-            const int64_t wide = FN(padded)(l->out); /* a row of l is as long as a padded output of the one before */
-            for (int64_t t = 0; t < size * l->row; t++) {
-                const REAL z = before->z[t];
-                l->act[t] = z > 0 || z != z ? z : 0;
-            }
-            for (int64_t r = 0; r < size; r++) acts[r] = l->act + r * l->row;
-            FN(dots)(size, acts, l, wide);
-        }
-        losses += FN(softmax)(size, last->out, wide_last, last->z, label, index);
-        for (int64_t i = layers - 1; i > 0; i--) {
-            FN(layer) *l = net + i, *before = l - 1;
-            const int64_t wide = FN(padded)(l->out);
-            for (int64_t r = 0; r < size; r++) acts[r] = l->z + r * wide;
-            FN(product)(size, acts, l->out, l->w, l->row, NULL, before->z, l->row);
-            for (int64_t t = 0; t < size * l->row; t++) before->z[t] = l->act[t] > 0 ? before->z[t] : 0;
-            for (int64_t r = 0; r < size; r++) acts[r] = l->act + r * l->row;
-            FN(move)(l, size, acts, wide, turned, coef, g, &how);
-            FN(move_bias)(l, size, wide, g, &how);
-        }
-        if (!gram) {
-            FN(move)(first, size, rows, wide0, turned, coef, g, &how);
-        } else if (how.plain) {
-            for (int64_t r = 0; r < size; r++) {
-                REAL *to = span + index[r] * wide0;
-                for (int64_t k = 0; k < wide0; k++) to[k] -= how.lr * first->z[r * wide0 + k];
-            }
-        } else {
-            const double pull = decay_w + mu;
-            for (int64_t t = 0; t < n * wide0; t++) vspan[t] = how.momentum * vspan[t] + (REAL)pull * span[t];
-            for (int64_t r = 0; r < size; r++) {
-                REAL *to = vspan + index[r] * wide0;
-                for (int64_t k = 0; k < wide0; k++) to[k] += first->z[r * wide0 + k];
-            }
-            for (int64_t t = 0; t < n * wide0; t++) span[t] -= how.lr * vspan[t];
-            va = momentum * va + decay_w * a + mu * (a - 1);
-            a -= lr * va;
-        }
-        FN(move_bias)(first, size, wide0, g, &how);
-    }
-    REAL *to = params, *back = velocity;
-    for (int64_t i = 0; i < layers; i++) {
-        const int weights = i > 0 || !gram;
-        to = FN(write)(net[i].w, net[i].b, net + i, to, bias[i], weights);
-        if (back) back = FN(write)(net[i].v, net[i].vb, net + i, back, bias[i], weights);
-    }
-    if (gram) *scale = a;
-    *loss = losses;
-    free(memory), free(rows), free(net);
-    return 0;
-}
-
-#undef vec
-#undef LANES
-#undef LOAD
-#undef STORE

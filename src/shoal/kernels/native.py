@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-VARIANTS = ("base", "avx2", "avx512")  # in rising order; `level` in dense.c counts the same way
+VARIANTS = ("base", "avx2", "avx512")  # in rising order; `level` in sgd.c counts the same way
 
 
 @lru_cache(maxsize=1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.dense import at, i64
 from shoal.kernels.native import native
+from shoal.kernels.sgd import at, i64
 from shoal.types import Array
 
 

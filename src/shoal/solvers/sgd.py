@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from shoal.errors import BadInput
-from shoal.kernels import Dense, Rule
+from shoal.kernels import Native, Rule
 from shoal.layout import torch_seed
 from shoal.net import Net
 from shoal.seeds import Key
@@ -96,8 +96,8 @@ class SGD:
         if net.needs_pairs and len(y) == 1 and self.passes(1):
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
         lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
-        if net.dense is not None and (pull := pull_of(self.terms)) is not None:
-            return self._dense(net.dense, start_P, x, y, key, lr, pull, velocity)
+        if net.native is not None and (pull := pull_of(self.terms)) is not None:
+            return self._native(net, net.native, start_P, x, y, key, lr, pull, velocity)
         net.load(start_P)
         anchor = net.params.clone()
         inputs, labels = net.tensor(x), net.labels(y)
@@ -138,16 +138,25 @@ class SGD:
         keep = v.cpu().numpy() if self.momentum and self.momentum_memory == "kept" else None
         return Trained(net.vector() - start_P, loss_sum / max(seen, 1), keep)
 
-    def _dense(
-        self, dense: Dense, start_P: Array, x: Array, y: Array, key: Key, lr: float, pull: float, velocity: Array | None
+    def _native(
+        self,
+        net: Net,
+        native: Native,
+        start_P: Array,
+        x: Array,
+        y: Array,
+        key: Key,
+        lr: float,
+        pull: float,
+        velocity: Array | None,
     ) -> Trained:
         """The same in C."""
-        order, cuts = schedule(len(y), self, key.rng())
+        order, cuts = schedule(len(y), self, key.rng(), net.needs_pairs)
         rule = Rule(lr, self.momentum, self.weight_decay + 2 * self.l2, self.weight_decay, pull)
         keep = None
         if self.momentum and self.momentum_memory == "kept":
-            keep = np.zeros_like(start_P) if velocity is None else np.array(velocity, start_P.dtype)
-        update_P, loss_sum = dense.train(start_P, x, y, order, cuts, rule, keep)
+            keep = np.zeros(net.layout.trainable.stop, start_P.dtype) if velocity is None else np.array(velocity)
+        update_P, loss_sum = native.train(start_P, x, y, order, cuts, rule, keep)
         return Trained(update_P, loss_sum / max(len(order), 1), keep)
 
     def _decay(self, net: Net) -> torch.Tensor | None:

@@ -1,4 +1,4 @@
-/* The dense kernel, compiled once for every instruction set; the loader takes the best that the processor has. */
+/* Local SGD of small networks, compiled once for every instruction set; the loader takes the best that the processor has. */
 
 #include <math.h>
 #include <stdint.h>
@@ -11,12 +11,15 @@
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
 #define WIDE_ROWS 12 /* rows of two vectors that registers hold */
+#define MOST_PIXELS 14 /* the same where the other factor needs few registers */
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
 #define WIDE_ROWS 6
+#define MOST_PIXELS 6
 #else
 #define VECTOR_BYTES 16
 #define WIDE_ROWS 6
+#define MOST_PIXELS 6
 #endif
 
 #define REAL float
@@ -24,6 +27,8 @@
 #define LOG logf
 #define FN(name) name##_f32
 #include "dense.h"
+#include "conv.h"
+#include "train.h"
 #undef REAL
 #undef SINGLE
 #undef LOG
@@ -34,6 +39,8 @@
 #define LOG log
 #define FN(name) name##_f64
 #include "dense.h"
+#include "conv.h"
+#include "train.h"
 
 /* 64 bits that stand for an array of 32-bit words, to know it again: sixteen lanes, each a bijection of every word. */
 uint64_t content(const uint32_t *words, int64_t count) {

@@ -1,4 +1,4 @@
-"""The dense kernel against ordinary training by autograd, in both forms of the first layer and both precisions."""
+"""The native kernel against ordinary training by autograd: perceptrons, in both forms of the first layer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from torch import nn
 
 import shoal
 from shoal.errors import BadInput
-from shoal.kernels import Dense, Perceptron, Rule, dual_pays, native
+from shoal.kernels import Native, Network, Rule, dual_pays, native
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 
-pytestmark = pytest.mark.skipif(native() is None, reason="the dense kernel was not built: no C compiler")
+pytestmark = pytest.mark.skipif(native() is None, reason="the native kernel was not built: no C compiler")
 
 RULES = {
     "plain": Rule(0.1),
@@ -77,7 +77,7 @@ def by_hand(net: Net, start: Any, x: Any, y: Any, order: Any, cuts: Any, rule: R
 def test_in_double_precision_it_is_ordinary_training(widths: tuple[int, ...], rule: Rule, dual: bool) -> None:
     net, start, x, y = problem(widths)
     expected, loss_sum = by_hand(net, start, x, y, *batches(), rule)
-    dense = Dense(Perceptron(widths, (True,) * (len(widths) - 1)), np.dtype(np.float64))
+    dense = Native(Network(widths, (True,) * (len(widths) - 1)), np.dtype(np.float64))
     update, loss = dense.train(start, x, y, *batches(), rule, dual=dual)
     np.testing.assert_allclose(update, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     assert loss == pytest.approx(loss_sum, rel=1e-12)
@@ -89,7 +89,7 @@ def test_in_single_precision_it_is_as_close_to_the_truth_as_torch(rule: Rule, du
     """One step exactly, many steps by the median: a unit may flip under another order of sums."""
     widths = (33, 17, 5)
     net, start, x, y = problem(widths)
-    dense = Dense(Perceptron(widths, (True, True)), np.dtype(np.float32))
+    dense = Native(Network(widths, (True, True)), np.dtype(np.float32))
     small = (start.astype(np.float32), x.astype(np.float32), y)
     for cuts, most in ((np.array([0, 8]), 1e-6), (batches()[1], 1e-5)):
         order = batches()[0][: cuts[-1]]
@@ -102,7 +102,7 @@ def test_in_single_precision_it_is_as_close_to_the_truth_as_torch(rule: Rule, du
 def test_layers_without_bias(dual: bool) -> None:
     net, start, x, y = problem((12, 9, 4), bias=False)
     expected, _ = by_hand(net, start, x, y, *batches(), RULES["all"])
-    dense = Dense(Perceptron((12, 9, 4), (False, False)), np.dtype(np.float64))
+    dense = Native(Network((12, 9, 4), (False, False)), np.dtype(np.float64))
     update, _ = dense.train(start, x, y, *batches(), RULES["all"], dual=dual)
     np.testing.assert_allclose(update, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
@@ -122,7 +122,7 @@ def test_layers_without_bias(dual: bool) -> None:
 )
 def test_the_solver_does_the_same_with_both_kernels(model: tuple[int, ...], solver: SGD) -> None:
     net, start, x, y = problem(model)
-    dense = Net(net.layout, Arithmetic(kernel="dense"))
+    dense = Net(net.layout, Arithmetic(kernel="native"))
     key = Key(4).at(3).of("ann")
     one, two = solver(net, start, x, y, key), solver(dense, start, x, y, key)
     np.testing.assert_allclose(two.update_P, one.update_P, rtol=0, atol=1e-12)
@@ -131,21 +131,21 @@ def test_the_solver_does_the_same_with_both_kernels(model: tuple[int, ...], solv
 
 def test_kept_momentum_goes_on_where_it_was() -> None:
     net, start, x, y = problem((20, 16, 5))
-    dense = Net(net.layout, Arithmetic(kernel="dense"))
+    dense = Net(net.layout, Arithmetic(kernel="native"))
     solver = SGD(epochs=1, batch=8, momentum=0.9, momentum_memory="kept", weight_decay=0.01)
-    speed: dict[str, Any] = {"torch": None, "dense": None}
-    now = {"torch": start, "dense": start}
+    speed: dict[str, Any] = {"torch": None, "native": None}
+    now = {"torch": start, "native": start}
     for t in range(3):
-        for name, using in (("torch", net), ("dense", dense)):
+        for name, using in (("torch", net), ("native", dense)):
             trained = solver(using, now[name], x, y, Key(4).at(t), speed[name])
             now[name], speed[name] = now[name] + trained.update_P, trained.velocity
-    np.testing.assert_allclose(now["dense"], now["torch"], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(speed["dense"], speed["torch"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(now["native"], now["torch"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(speed["native"], speed["torch"], rtol=0, atol=1e-12)
 
 
 def test_a_diverging_client_shows() -> None:
     _, start, x, y = problem((20, 16, 5), np.float32)
-    dense = Dense(Perceptron((20, 16, 5), (True, True)), np.dtype(np.float32))
+    dense = Native(Network((20, 16, 5), (True, True)), np.dtype(np.float32))
     for dual in (False, True):
         update, loss = dense.train(start, x * np.float32(1e30), y, *batches(), Rule(1e10), dual=dual)
         assert not np.isfinite(update).all() and not np.isfinite(loss)
@@ -153,17 +153,17 @@ def test_a_diverging_client_shows() -> None:
 
 def test_what_does_not_fit_is_refused_before_memory_is_touched() -> None:
     _, start, x, y = problem((20, 10))
-    dense = Dense(Perceptron((20, 10), (True,)), np.dtype(np.float64))
+    dense = Native(Network((20, 10), (True,)), np.dtype(np.float64))
     with pytest.raises(ValueError, match="a label outside 0 to 9"):
         dense.train(start, x, y + 5, *batches(), Rule(0.1))
-    with pytest.raises(ValueError, match="samples of 19 numbers for a model that takes 20"):
+    with pytest.raises(ValueError, match="samples of shape 19 do not fit the model"):
         dense.train(start, x[:, :19], y, *batches(), Rule(0.1))
 
 
 def test_products_of_samples_are_kept_within_their_room() -> None:
     rng = np.random.default_rng(0)
     samples = [rng.normal(size=(10, 6)) for _ in range(4)]
-    dense = Dense(Perceptron((6, 2), (True,)), np.dtype(np.float64), room=2 * 800)
+    dense = Native(Network((6, 2), (True,)), np.dtype(np.float64), room=2 * 800)
     first = dense.gram(samples[0])
     assert dense.gram(samples[0].copy()) is first  # known again by content
     dense.gram(samples[1]), dense.gram(samples[0]), dense.gram(samples[2])  # the one longest unused makes room
@@ -193,8 +193,10 @@ def test_what_counts_as_a_perceptron() -> None:
         "two layers in a row": nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2)),
         "nothing": nn.Sequential(),
     }
-    assert {name: Perceptron.of(module) for name, module in not_one.items()} == dict.fromkeys(not_one)
-    assert Perceptron.of(nn.Linear(4, 3)) == Perceptron((4, 3), (True,))
+    assert {name: Network.of(module) for name, module in not_one.items()} == dict.fromkeys(not_one)
+    assert Network.of(nn.Linear(4, 3)) == Network((4, 3), (True,))
+    again = nn.ReLU()
+    assert Network.of(nn.Sequential(nn.Linear(4, 3), again, nn.Linear(3, 3), again, nn.Linear(3, 2))) is not None
 
 
 def test_the_form_is_a_matter_of_size_alone() -> None:
@@ -206,15 +208,17 @@ def test_the_form_is_a_matter_of_size_alone() -> None:
 @pytest.mark.parametrize("algorithm", ["flexcfl", "ifca", "wecfl"])
 def test_whole_runs_find_the_same_groups_with_both_kernels(algorithm: str) -> None:
     settings: dict[str, Any] = {"partition": "permuted", "groups": 4, "rounds": 4, "epochs": 3, "lr": 0.1}
-    runs = [shoal.run(algorithm, "digits", engine="serial", kernel=k, **settings) for k in ("torch", "dense")]
+    runs = [shoal.run(algorithm, "digits", engine="serial", kernel=k, **settings) for k in ("torch", "native")]
     assert runs[0].groups == runs[1].groups
     assert runs[0].summary["best_accuracy"] == pytest.approx(runs[1].summary["best_accuracy"], abs=0.01)
 
 
 def test_the_kernel_is_settled_before_the_run_and_kept(tmp_path: Any) -> None:
     shoal.run("fedavg", rounds=1, engine="serial", out=tmp_path / "auto")
-    assert 'kernel = "dense"' in (tmp_path / "auto" / "config.toml").read_text()
+    assert 'kernel = "native"' in (tmp_path / "auto" / "config.toml").read_text()
     shoal.run("fedavg", model="cnn", rounds=1, epochs=0, engine="serial", out=tmp_path / "cnn")
     assert 'kernel = "torch"' in (tmp_path / "cnn" / "config.toml").read_text()
-    with pytest.raises(BadInput, match="kernel=dense is not possible: the model is not made of linear layers"):
-        shoal.run("fedavg", model="cnn", kernel="dense", rounds=1, engine="serial")
+    with pytest.raises(BadInput, match="kernel=native is not possible: the model is not a chain"):
+        shoal.run("fedavg", model="cnn", kernel="native", rounds=1, engine="serial")
+    with pytest.raises(BadInput, match="compile=on and kernel=native exclude each other"):
+        shoal.run("fedavg", kernel="native", compile="on", rounds=1, engine="serial")

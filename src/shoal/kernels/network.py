@@ -1,0 +1,140 @@
+"""Which modules the native kernel can train: stages of convolution, or none, and then a perceptron."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A convolution of stride 1 and, each if it is there: batch norm, a rectifier, max pooling by two."""
+
+    channels: int
+    maps: int
+    kernel: int
+    padding: int
+    biased: bool
+    norm: tuple[float, float] | None = None  # eps and momentum
+    relu: bool = False
+    pool: bool = False
+
+    def after(self, height: int, width: int) -> tuple[int, int]:
+        """The size of an image after the stage."""
+        grown = [n + 2 * self.padding - self.kernel + 1 for n in (height, width)]
+        return (grown[0] // 2, grown[1] // 2) if self.pool else (grown[0], grown[1])
+
+
+@dataclass(frozen=True)
+class Network:
+    """Stages of convolution, then linear layers with rectifiers between them: widths, and which layers have a bias.
+
+    >>> Network.of(nn.Sequential(nn.Flatten(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2, bias=False)))
+    Network(widths=(4, 3, 2), bias=(True, False), stages=())
+    >>> Network.of(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))).stages[0].relu
+    True
+    >>> Network.of(nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))) is None
+    True
+    """
+
+    widths: tuple[int, ...]
+    bias: tuple[bool, ...]
+    stages: tuple[Stage, ...] = ()
+
+    @classmethod
+    def of(cls, module: nn.Module) -> Network | None:
+        """The network that a module is, by the exact types of its parts; None if it is anything else."""
+        parts = list(steps_of(module))
+        own = [id(m) for m in parts if any(True for _ in m.parameters())]
+        if len(set(own)) < len(own) or any(hooked(m) for m in module.modules()):
+            return None
+        if not all(p.requires_grad for p in module.parameters()):
+            return None
+        flat = next((i for i, m in enumerate(parts) if flattens(m)), None)
+        stages = stages_of(parts[: flat or 0])
+        layers = layers_of(parts if flat is None else parts[flat + 1 :])
+        if stages is None or layers is None:
+            return None
+        widths = (layers[0].in_features, *(m.out_features for m in layers))
+        return cls(widths, tuple(m.bias is not None for m in layers), stages)
+
+    def shapes(self, shape: Sequence[int]) -> list[list[int]]:
+        """Of every stage, for images of a shape: channels, height, width, and what it does, as the kernel takes it."""
+        found, size = [], tuple(shape[1:])
+        for s in self.stages:
+            found.append(
+                [s.channels, *size, s.maps, s.kernel, s.padding, s.biased, s.norm is not None, s.relu, 1 + s.pool]
+            )
+            size = s.after(*size)
+        return found
+
+
+def steps_of(module: nn.Module) -> Iterator[nn.Module]:
+    """What a module does in order, nested sequences laid out flat."""
+    if type(module) is nn.Sequential:
+        for child in module:
+            yield from steps_of(child)
+    else:
+        yield module
+
+
+def layers_of(parts: Sequence[nn.Module]) -> list[nn.Linear] | None:
+    """Linear layers with rectifiers between them; at least two outputs."""
+    layers, between = parts[::2], parts[1::2]
+    if len(parts) % 2 == 0 or any(type(m) is not nn.ReLU for m in between):
+        return None
+    linear = [m for m in layers if type(m) is nn.Linear]
+    if len(linear) < len(layers) or any(a.out_features != b.in_features for a, b in pairwise(linear)):
+        return None
+    return linear if linear[-1].out_features > 1 else None
+
+
+def stages_of(parts: Sequence[nn.Module]) -> tuple[Stage, ...] | None:
+    """Every stage begins with a convolution; batch norm comes next, pooling and rectifier in any order after it."""
+    found: list[Stage] = []
+    rest = list(parts)
+    while rest:
+        conv = rest.pop(0)
+        if not isinstance(conv, nn.Conv2d) or not plain_conv(conv):
+            return None
+        norm = rest.pop(0) if rest and type(rest[0]) is nn.BatchNorm2d else None
+        if isinstance(norm, nn.BatchNorm2d) and not (norm.affine and norm.track_running_stats and norm.momentum):
+            return None
+        tail = [rest.pop(0) for _ in range(2) if rest and (type(rest[0]) is nn.ReLU or halves(rest[0]))]
+        if len({type(m) for m in tail}) < len(tail):
+            return None
+        settings = (float(norm.eps), float(norm.momentum or 0)) if isinstance(norm, nn.BatchNorm2d) else None
+        kernel, padding = conv.kernel_size[0], conv.padding[0]
+        assert isinstance(padding, int)
+        relu, pool = (any(test(m) for m in tail) for test in (lambda m: type(m) is nn.ReLU, halves))
+        biased = conv.bias is not None
+        found.append(Stage(conv.in_channels, conv.out_channels, kernel, padding, biased, settings, relu, pool))
+    return None if any(a.maps != b.channels for a, b in pairwise(found)) else tuple(found)
+
+
+def plain_conv(conv: nn.Conv2d) -> bool:
+    """Square, stride 1, padded by zeros and by less than the kernel."""
+    plain = conv.stride == (1, 1) and conv.dilation == (1, 1) and conv.groups == 1 and conv.padding_mode == "zeros"
+    square = len({*conv.kernel_size}) == 1 and isinstance(conv.padding, tuple) and len({*conv.padding}) == 1
+    return type(conv) is nn.Conv2d and plain and square and int(conv.padding[0]) < conv.kernel_size[0]
+
+
+def halves(module: nn.Module) -> bool:
+    """Max pooling by two."""
+    if type(module) is not nn.MaxPool2d or module.ceil_mode or module.return_indices:
+        return False
+    settings = (module.kernel_size, module.stride, module.padding, module.dilation)
+    return all(value in (wanted, (wanted, wanted)) for value, wanted in zip(settings, (2, 2, 0, 1), strict=True))
+
+
+def flattens(module: nn.Module) -> bool:
+    return type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1)
+
+
+def hooked(module: nn.Module) -> bool:
+    """Whether somebody listens to, or changes, what the module does."""
+    names = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return any(getattr(module, name) for name in names)

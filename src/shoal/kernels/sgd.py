@@ -1,0 +1,160 @@
+"""Local SGD of small networks in C: stages of convolution if there are any, then a perceptron.
+
+The first layer of a perceptron is trained in the dual form where that is less work. There the weights are never
+touched: they are `a W0 + A' X` for the client's samples X, and a step needs the products of samples among themselves,
+which are the same in every round and kept while there is room.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from shoal.kernels.native import native
+from shoal.kernels.network import Network
+from shoal.types import Array
+
+ROOM = 256 << 20  # bytes of products of samples that a process keeps
+LARGEST = 8192  # samples of a client whose products are formed at all
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a step does beside the gradient; `pull` draws towards the vector received."""
+
+    lr: float
+    momentum: float = 0.0
+    decay_kernels: float = 0.0
+    decay_biases: float = 0.0
+    pull: float = 0.0
+
+    @property
+    def plain(self) -> bool:
+        return not (self.momentum or self.decay_kernels or self.decay_biases or self.pull)
+
+
+def dual_pays(n: int, widths: tuple[int, ...], passes: int, steps: int, rule: Rule) -> bool:
+    """Whether the dual form is less work for n samples: multiplications with the first layer, in both forms.
+
+    >>> dual_pays(60, (784, 10), 1200, 120, Rule(0.03)), dual_pays(900, (60, 10), 18000, 1800, Rule(0.03))
+    (True, False)
+    """
+    d, h = widths[0], widths[1]
+    moves = 0 if rule.plain else 2 * steps * h
+    direct = 2 * passes * d * h + moves * d
+    dual = passes * n * h + 2 * n * d * h + n * n * d // 4 + moves * n
+    return n <= LARGEST and dual < direct
+
+
+class Native:
+    """Trains networks of one shape in this process.
+
+    >>> Native(Network((2, 2), (True,)), np.dtype(np.float32)).network.widths
+    (2, 2)
+    """
+
+    def __init__(self, network: Network, dtype: np.dtype[Any], room: int = ROOM) -> None:
+        found = native()
+        if found is None:
+            raise RuntimeError("the native kernel was not built when Shoal was installed; use kernel=torch")
+        self.network, self.dtype, self.room = network, dtype, room
+        self._train = getattr(found[1], "train_f32" if dtype == np.float32 else "train_f64")
+        self._content = found[1].content
+        self._content.restype = ctypes.c_uint64
+        self._widths = np.array(network.widths, np.int64)
+        self._bias = np.array(network.bias, np.uint8)
+        self._norms = np.array([s.norm or (0.0, 0.0) for s in network.stages], np.float64)
+        self._lanes = {"base": 16, "avx2": 32, "avx512": 64}[found[0]] // dtype.itemsize
+        self._grams: OrderedDict[tuple[int, int], Array] = OrderedDict()
+        self._held = 0
+
+    def train(
+        self,
+        start_P: Array,
+        x: Array,
+        y: Array,
+        order: Array,
+        cuts: Array,
+        rule: Rule,
+        velocity: Array | None = None,
+        dual: bool | None = None,
+    ) -> tuple[Array, float]:
+        """The update after the batches `order[cuts[s]:cuts[s + 1]]`, and the summed loss over the samples seen.
+
+        A `velocity` given is the momentum to begin with; it is changed in place. `dual` settles the form.
+        """
+        network, widths, steps = self.network, self.network.widths, len(cuts) - 1
+        x, y = np.ascontiguousarray(x, self.dtype), np.ascontiguousarray(y, np.int64)
+        shapes = np.array(network.shapes(x.shape[1:]), np.int64)
+        self._check(x, y)
+        params = np.array(start_P, self.dtype)
+        norms = [s.maps for s in network.stages if s.norm is not None]
+        trainable = len(params) - 2 * sum(norms) - len(norms)
+        loss, scale = ctypes.c_double(), ctypes.c_double(1.0)
+        if dual is None:
+            form = not network.stages and velocity is None
+            dual = form and dual_pays(len(y), widths, len(order), steps, rule)
+        gram = z0 = span = None
+        if dual:
+            first_HD = params[: widths[0] * widths[1]].reshape(widths[1], widths[0])
+            samples_ND = torch.from_numpy(x.reshape(len(y), -1))
+            gram = self.gram(x)
+            z0 = (samples_ND @ torch.from_numpy(first_HD).T).numpy()
+            span = np.zeros((len(y), -(-widths[1] // self._lanes) * self._lanes), self.dtype)
+        failed = self._train(
+            at(x), at(y), i64(len(y)), i64(len(shapes)), at(shapes), at(self._norms), i64(len(widths) - 1),
+            at(self._widths), at(self._bias), at(params), at(params[trainable:]), at(velocity), at(order), at(cuts),
+            i64(steps), f64(rule.lr), f64(rule.momentum), f64(rule.decay_kernels), f64(rule.decay_biases),
+            f64(rule.pull), at(gram), at(z0), at(span), ctypes.byref(scale), ctypes.byref(loss),
+        )  # fmt: skip
+        if failed:
+            raise MemoryError("no memory for local training")
+        if norms:
+            params[-len(norms) :] += steps  # batches that each batch norm has seen
+        update_P = params - start_P
+        if span is not None:
+            moved_HD = (torch.from_numpy(span[:, : widths[1]]).T @ samples_ND).numpy()
+            update_P[: first_HD.size] = (moved_HD + self.dtype.type(scale.value - 1) * first_HD).reshape(-1)
+        return update_P, loss.value
+
+    def _check(self, x: Array, y: Array) -> None:
+        network = self.network
+        if network.stages:
+            size = x.shape[2:]
+            for stage in network.stages:
+                size = stage.after(*size)
+            inputs = network.stages[-1].maps * size[0] * size[1] if x.shape[1] == network.stages[0].channels else 0
+        else:
+            inputs = x.size // max(len(x), 1)
+        if inputs != network.widths[0] and len(x):
+            raise ValueError(f"samples of shape {'x'.join(map(str, x.shape[1:]))} do not fit the model")
+        if len(y) and not (y.min() >= 0 and y.max() < network.widths[-1]):
+            raise ValueError(f"a label outside 0 to {network.widths[-1] - 1}")
+
+    def gram(self, x: Array) -> Array:
+        """The products of the samples among themselves, kept from the last time if there was room."""
+        mark = (len(x), int(self._content(at(x), i64(x.nbytes // 4))))
+        if mark in self._grams:
+            self._grams.move_to_end(mark)
+            return self._grams[mark]
+        samples_ND = torch.from_numpy(x.reshape(len(x), -1))
+        gram: Array = (samples_ND @ samples_ND.T).numpy()
+        if gram.nbytes <= self.room:
+            self._grams[mark] = gram
+            self._held += gram.nbytes
+            while self._held > self.room:
+                self._held -= self._grams.popitem(last=False)[1].nbytes
+        return gram
+
+
+def at(array: Array | None) -> ctypes.c_void_p | None:
+    """Where an array begins; it must be contiguous and stay alive during the call."""
+    return None if array is None else ctypes.c_void_p(array.ctypes.data)
+
+
+i64, f64 = ctypes.c_int64, ctypes.c_double
