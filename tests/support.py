@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from shoal.engines import Backend, Outcome, Unit
-from shoal.engines.unit import Several
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
@@ -102,7 +101,5 @@ class Misbehaving:
 
 def spoil(unit: Any, faults: Mapping[str, str]) -> Unit:
     """The unit with its task spoilt, if it is the work of clients."""
-    if isinstance(unit, Several):
-        return Several(tuple(spoil(u, faults) for u in unit.units))  # type: ignore[misc]
     spoilt: Unit = replace(unit, task=Faulty(unit.task, faults)) if hasattr(unit, "key") else unit
     return spoilt

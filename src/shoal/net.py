@@ -20,6 +20,7 @@ from shoal.layout import Layout, seeded
 from shoal.types import Array
 
 LARGE = 1 << 20  # weights of a linear layer whose gradient, with small batches, costs more to store than to compute
+NARROW = 32  # classes up to which torch is quicker along the other axis
 Span = tuple[torch.Tensor, torch.Tensor]  # a piece of the trainable numbers and its gradient
 
 
@@ -234,6 +235,8 @@ class Net:
         if scores.shape[1] == 1:
             scores = torch.cat([-scores, scores], 1)
             return np.asarray(F.logsigmoid(scores).cpu().numpy())
+        if scores.shape[1] < NARROW:
+            return np.asarray(F.log_softmax(scores.t().contiguous(), 0).t().cpu().numpy())
         return np.asarray(F.log_softmax(scores, 1).cpu().numpy())
 
 

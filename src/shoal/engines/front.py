@@ -11,7 +11,7 @@ import numpy as np
 from shoal.data.federation import Federation, Source
 from shoal.engines.bulk import Pool, in_bulk, lay_out
 from shoal.engines.memory import Library
-from shoal.engines.unit import Backend, Chain, OneClient, Outcome, Several, Unit
+from shoal.engines.unit import Backend, Chain, OneClient, Outcome, Unit
 from shoal.engines.validate import check
 from shoal.errors import BadInput, TooFewAnswers
 from shoal.layout import Layout
@@ -19,7 +19,6 @@ from shoal.net import PLAIN, Arithmetic
 from shoal.seeds import Key
 from shoal.types import Answers, Array, Cohort, Failure, Memory, Roster, Task
 
-TOGETHER = 25  # clients whose quick work is handed out as one unit
 POOLS = 4  # cohorts laid out for work in bulk that are kept for the next round
 
 
@@ -119,9 +118,7 @@ class Front:
             for (client, k), size in zip(known, sizes, strict=True)
         ]
         good, bad = [], list(failed)
-        quick = not task.work(1000, 1)[1]  # nothing is trained
-        outcomes = self._run_together(units, models_KP) if quick else self._run(units, models_KP)
-        for (client, k), size, out in zip(known, sizes, outcomes, strict=True):
+        for (client, k), size, out in zip(known, sizes, self._run(units, models_KP), strict=True):
             reason = None if out.answer is None else self._check(task, out.answer, models_KP, size or 0)
             if out.answer is None or reason:
                 bad += out.failed or (Failure(client, str(reason)),)
@@ -214,14 +211,6 @@ class Front:
             self._backend.know(self.library.rows_VP)
         outcomes: dict[int, Outcome] = dict(self._backend.run(units, models_KP))
         return [outcomes[i] for i in range(len(units))]
-
-    def _run_together(self, units: Sequence[OneClient], models_KP: Array | None) -> list[Outcome]:
-        """Quick work in packs; of a pack that was lost with its worker, everybody is asked again alone."""
-        packs = [Several(tuple(units[i : i + TOGETHER])) for i in range(0, len(units), TOGETHER)]
-        found: list[Outcome] = []
-        for pack, whole in zip(packs, self._run(packs, models_KP), strict=True):
-            found += whole.answer["each"] if whole.answer is not None else self._run(pack.units, models_KP)
-        return found
 
     def _dims(self, models_KP: Array | None) -> Mapping[str, int]:
         return {"P": self.layout.size, "K": 0 if models_KP is None else len(models_KP), "C": self.layout.classes}

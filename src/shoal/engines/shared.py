@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import mmap
 import os
 import pickle
@@ -40,10 +41,9 @@ class Block:
                 error = e
         raise MemoryError(f"no room for {size / 1e6:.0f} MB of shared memory") from error
 
-    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """The block seen as an array."""
-        count = int(np.prod(shape))
-        return np.frombuffer(self.map, dtype, count).reshape(shape)
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any], at: int = 0) -> Array:
+        """The block, from some byte on, seen as an array."""
+        return np.frombuffer(self.map, dtype, math.prod(shape), at).reshape(shape)
 
     def close(self) -> None:
         os.close(self.fd)
@@ -125,18 +125,18 @@ def load(data: bytes, blocks: Mapping[int, Block]) -> Any:
     return Reader(io.BytesIO(data)).load()
 
 
-def dump_unit(unit: object, tasks: Sequence[object]) -> bytes:
-    """A unit as bytes; the tasks, which may be of the user's making and are sent apart, as their numbers."""
+def dump_units(units: Sequence[object], tasks: Sequence[object]) -> bytes:
+    """Units as bytes; the tasks, which may be of the user's making and are sent apart, as their numbers."""
     number = {id(task): i for i, task in enumerate(tasks)}
     stream = io.BytesIO()
     pickler = pickle.Pickler(stream, protocol=5)
     pickler.persistent_id = lambda obj: number.get(id(obj))  # type: ignore[method-assign]
-    pickler.dump(unit)
+    pickler.dump(units)
     return stream.getvalue()
 
 
-def load_unit(data: bytes, tasks: Sequence[object]) -> Any:
-    """The other side of `dump_unit`."""
+def load_units(data: bytes, tasks: Sequence[object]) -> Any:
+    """The other side of `dump_units`."""
     reader = pickle.Unpickler(io.BytesIO(data))
     reader.persistent_load = tasks.__getitem__  # type: ignore[method-assign]
     return reader.load()

@@ -113,33 +113,6 @@ class OneClient:
 
 
 @dataclass(frozen=True)
-class Several:
-    """Quick work of several clients as one unit, so that handing it out does not cost more than doing it."""
-
-    units: tuple[OneClient, ...]
-
-    @property
-    def cost(self) -> int:
-        return sum(unit.cost for unit in self.units)
-
-    @property
-    def who(self) -> tuple[str, ...]:
-        return tuple(unit.client for unit in self.units)
-
-    @property
-    def limit(self) -> float | None:
-        limits = [unit.timeout for unit in self.units if unit.timeout is not None]
-        return sum(limits) if limits else None
-
-    @property
-    def tasks(self) -> tuple[Any, ...]:
-        return tuple(unit.task for unit in self.units)
-
-    def __call__(self, site: Site, models_KP: Array | None) -> Outcome:
-        return Outcome({"each": tuple(unit(site, models_KP) for unit in self.units)})
-
-
-@dataclass(frozen=True)
 class Chain:
     """Clients do a task one after the other, each from where the one before it ended; a failing one is skipped."""
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
@@ -14,12 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from shoal.engines.shared import Block, load, load_unit
-from shoal.engines.unit import Outcome, Site, explain, failed, safely
+from shoal.engines.shared import Block, load, load_units
+from shoal.engines.unit import Outcome, Site, Unit, explain, failed, safely
 from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
-READY = "ready"  # the first word of a worker
+READY = b"ready"  # the first word of a worker
 
 
 class Worker:
@@ -32,11 +33,12 @@ class Worker:
         self.site: Site | None = None
         self.models_KP: Array | None = None
         self.arena: Block | None = None
-        self.tasks: list[Any] = []
+        self.turn = 0  # the half of the arena for the next answers
+        self.tasks: dict[int, list[Any]] = {}
 
     def serve(self) -> None:
         """Answer until the parent goes away."""
-        self.connection.send(READY)
+        self.connection.send_bytes(READY)
         while True:
             verb, *rest = self.connection.recv()
             getattr(self, f"do_{verb}")(*rest)
@@ -65,41 +67,57 @@ class Worker:
     def do_arena(self, number: int) -> None:
         self.arena = self.blocks[number]
 
-    def do_tasks(self, data: bytes) -> None:
-        self.tasks = pickle.loads(data)
+    def do_tasks(self, slot: int, data: bytes) -> None:
+        self.tasks[slot] = pickle.loads(data)
 
-    def do_unit(self, number: int, data: bytes) -> None:
+    def do_units(self, slot: int, data: bytes) -> None:
         assert self.site is not None
-        unit = load_unit(data, self.tasks)
-        outcome = safely(unit, self.site, self.models_KP)
+        units = load_units(data, self.tasks[slot])
+        outcomes = [safely(unit, self.site, self.models_KP) for unit in units]
         try:
-            packed = self.pack(outcome)
+            packed = self.pack(outcomes)
+        except Exception:
+            packed = self.pack([self.sendable(*pair) for pair in zip(units, outcomes, strict=True)])
+        self.turn = 1 - self.turn
+        self.connection.send_bytes(packed)
+
+    def sendable(self, unit: Unit, outcome: Outcome) -> Outcome:
+        """The outcome, or why it cannot be sent."""
+        try:
+            self.pack([outcome])
         except Exception as e:
-            packed = self.pack(failed(unit, f"the answer cannot be sent: {explain(e)}"))
-        self.connection.send((number, packed))
+            return failed(unit, f"the answer cannot be sent: {explain(e)}")
+        return outcome
 
-    def pack(self, outcome: Outcome) -> bytes:
-        """Large arrays of an answer are put into the arena while there is room; the rest goes into the message."""
-        answer, at, places = dict(outcome.answer or {}), 0, {}
-        for name, value in list(answer.items()):
-            big = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.nbytes >= 4096
-            if big and self.arena is not None and at + value.nbytes <= self.arena.size:
-                self.arena.map[at : at + value.nbytes] = np.ascontiguousarray(value).tobytes()
-                places[name] = (at, value.shape, value.dtype.str)
-                at += -(-value.nbytes // 64) * 64
-                del answer[name]
-        left = None if outcome.answer is None else answer
-        return pickle.dumps((left, places, dict(outcome.memories), outcome.failed))
+    def pack(self, outcomes: Sequence[Outcome]) -> bytes:
+        """Large arrays of answers are put into the arena while there is room; the rest goes into the message.
+
+        The halves of the arena take turns: the parent may not have read the answers before these yet.
+        """
+        size = 0 if self.arena is None else self.arena.size // 2
+        at, packed = self.turn * size, []
+        end = at + size
+        for outcome in outcomes:
+            answer, places = dict(outcome.answer or {}), {}
+            for name, value in list(answer.items()):
+                big = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.nbytes >= 4096
+                if big and self.arena is not None and at + value.nbytes <= end:
+                    self.arena.array(value.shape, value.dtype, at)[...] = value
+                    places[name] = (at, value.shape, value.dtype.str)
+                    at += -(-value.nbytes // 64) * 64
+                    del answer[name]
+            left = None if outcome.answer is None else answer
+            packed.append((left, places, dict(outcome.memories), outcome.failed))
+        return pickle.dumps(packed, protocol=5)
 
 
-def unpack(data: bytes, arena: Block) -> Outcome:
+def unpack(data: bytes, arena: Block) -> Iterator[Outcome]:
     """The other side of `Worker.pack`, in the parent; arrays are copied out of the arena."""
-    answer, places, memories, failed = pickle.loads(data)
-    if answer is not None:
-        for name, (at, shape, dtype) in places.items():
-            count: Any = int(np.prod(shape))
-            answer[name] = np.frombuffer(arena.map, np.dtype(dtype), count, at).reshape(shape).copy()
-    return Outcome(answer, memories, failed)
+    for answer, places, memories, failures in pickle.loads(data):
+        if answer is not None:
+            for name, (at, shape, dtype) in places.items():
+                answer[name] = arena.array(shape, np.dtype(dtype), at).copy()
+        yield Outcome(answer, memories, failures)
 
 
 def follow(parent: int) -> None:

@@ -27,13 +27,6 @@ typedef struct {
     REAL *back;                    /* gradients by the image, batch x h x w x cp (not of the first stage) */
 } FN(stage);
 
-#if SINGLE
-typedef int32_t FN(mask) __attribute__((vector_size(VECTOR_BYTES)));
-#else
-typedef int64_t FN(mask) __attribute__((vector_size(VECTOR_BYTES)));
-#endif
-#define WHERE(where, x) ((vec)((FN(mask))(x) & (FN(mask))(where)))
-
 /* R pixels, `step` numbers apart, times C vectors of maps. R, C and, where it is above 0, STEP are constants. */
 static inline __attribute__((always_inline)) void FN(tile)(
     const int R, const int C, const int STEP, int64_t step, const REAL *in, int64_t line, int64_t k, int64_t run,
@@ -225,8 +218,8 @@ static inline vec FN(largest)(const FN(stage) *s, const REAL *z, int64_t at) {
     if (s->pool == 2)
         for (int64_t i = 1; i < 4; i++) {
             const vec v = FN(shown)(s, z + ((i >> 1) * s->wz + (i & 1)) * s->op + at, at);
-            const FN(mask) wins = (FN(mask))(v > top) | (FN(mask))(v != v);
-            top = (vec)(((FN(mask))v & wins) | ((FN(mask))top & ~wins));
+            const FN(whole) wins = (FN(whole))(v > top) | (FN(whole))(v != v);
+            top = (vec)(((FN(whole))v & wins) | ((FN(whole))top & ~wins));
         }
     return top;
 }
@@ -270,11 +263,11 @@ static inline const REAL *FN(above)(const FN(stage) *s, const FN(stage) *next, c
 /* What of a gradient from above goes to each pixel of the window: all of it to the first that is largest. */
 static inline void FN(shares)(const FN(stage) *s, const REAL *z, int64_t at, vec d, vec *share) {
     const vec top = FN(largest)(s, z, at);
-    FN(mask) open = (FN(mask))(top == top);
-    if (s->relu) open &= (FN(mask))(top > 0);
+    FN(whole) open = (FN(whole))(top == top);
+    if (s->relu) open &= (FN(whole))(top > 0);
     for (int64_t i = 0; i < s->pool * s->pool; i++) {
         const vec v = FN(shown)(s, z + ((i >> 1) * s->wz + (i & 1)) * s->op + at, at);
-        const FN(mask) mine = open & (FN(mask))(v == top);
+        const FN(whole) mine = open & (FN(whole))(v == top);
         share[i] = WHERE(mine, d);
         open &= ~mine;
     }
@@ -421,4 +414,3 @@ static REAL *FN(carry)(FN(stage) *s, REAL *kernel, REAL *b, REAL *scale, REAL *s
         }
     return p;
 }
-#undef WHERE

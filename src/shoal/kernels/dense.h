@@ -48,7 +48,31 @@ static inline REAL FN(sum)(vec x) {
 
 #if SINGLE
 typedef int32_t FN(whole) __attribute__((vector_size(VECTOR_BYTES)));
+#else
+typedef int64_t FN(whole) __attribute__((vector_size(VECTOR_BYTES)));
+#endif
+#define WHERE(mask, x) ((vec)((FN(whole))(x) & (FN(whole))(mask))) /* x where the mask is set, else 0 */
 
+/* The larger of two, lane by lane; of two of which one is no number, x. */
+static inline vec FN(larger)(vec x, vec y) {
+    const FN(whole) second = (FN(whole))(y > x);
+    return (vec)((FN(whole))WHERE(second, y) | (FN(whole))WHERE(~second, x));
+}
+
+/* The largest of the lanes. */
+static inline REAL FN(top)(vec x) {
+#if defined(__AVX512F__) && SINGLE
+    return _mm512_reduce_max_ps((__m512)x);
+#else
+    REAL t[LANES];
+    STORE(t) = x;
+    for (int64_t half = LANES / 2; half; half /= 2)
+        for (int64_t i = 0; i < half; i++) t[i] = t[i + half] > t[i] ? t[i + half] : t[i];
+    return t[0];
+#endif
+}
+
+#if SINGLE
 /* exp of numbers up to 0: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (the one of Cephes, Moshier 1992). */
 static inline vec FN(vexp)(vec x) {
     const vec magic = (vec){0} + 12582912.0f; /* adding and taking away 1.5 2^23 rounds to a whole number */
@@ -73,9 +97,10 @@ static inline vec FN(vexp)(vec x) {
 }
 #endif
 
-/* R rows of coefficients times `len` rows of T, C vectors wide, added to `out` if `add`. R and C are constants. */
+/* R rows of coefficients times `len` rows of T, C vectors wide, added to `out` if `add`. Names in
+ * capitals are constants after inlining. */
 static inline __attribute__((always_inline)) void FN(block)(
-    const int R, const int C, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
+    const int R, const int C, const int LISTED, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
     const REAL *const *ts, int64_t at, REAL *out, int64_t row, int add) {
     vec acc[12][4];
     for (int r = 0; r < R; r++)
@@ -84,7 +109,7 @@ static inline __attribute__((always_inline)) void FN(block)(
         for (int r = 0; r < R; r++)
             for (int c = 0; c < C; c++) acc[r][c] = LOAD(out + r * row + at + c * LANES);
     for (int64_t j = 0; j < len; j++) {
-        const REAL *tj = ts ? ts[j] + at : t + j * stride + at;
+        const REAL *tj = LISTED ? ts[j] + at : t + j * stride + at;
         vec x[4];
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++) x[c] = LOAD(tj + c * LANES);
@@ -99,16 +124,18 @@ static inline __attribute__((always_inline)) void FN(block)(
         for (int c = 0; c < C; c++) STORE(out + r * row + at + c * LANES) = acc[r][c];
 }
 
-#define CASE(r) case r: FN(block)(r, C, coef, len, t, stride, ts, at, out, row, add); break;
-#define CHUNK(name, width)                                                                                     \
+#define CASE(r) case r: FN(block)(r, C, L, coef, len, t, stride, ts, at, out, row, add); break;
+#define CHUNK(name, width, list)                                                                                \
     static void FN(name)(int R, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,           \
                          const REAL *const *ts, int64_t at, REAL *out, int64_t row, int add) {                 \
-        enum { C = width };                                                                                    \
+        enum { C = width, L = list };                                                                          \
         switch (R) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) \
             CASE(12) }                                                                                         \
     }
-CHUNK(narrow, 1)
-CHUNK(wide, 2)
+CHUNK(narrow, 1, 0)
+CHUNK(wide, 2, 0)
+CHUNK(narrow_listed, 1, 1)
+CHUNK(wide_listed, 2, 1)
 #undef CHUNK
 #undef CASE
 
@@ -121,7 +148,7 @@ static void FN(product)(int64_t rows, const REAL *const *coef, int64_t len, cons
         const int64_t most = C == 1 ? 12 : WIDE_ROWS, parts = (rows + most - 1) / most;
         for (int64_t p = 0, r = 0; p < parts; p++) {
             const int R = (int)((rows - r + parts - p - 1) / (parts - p));
-            (C == 1 ? FN(narrow) : FN(wide))(R, coef + r, len, t, stride, ts, at, out + r * row, row, add);
+            (ts ? C == 1 ? FN(narrow_listed) : FN(wide_listed) : C == 1 ? FN(narrow) : FN(wide))(R, coef + r, len, t, stride, ts, at, out + r * row, row, add);
             r += R;
         }
         at += C * LANES;
@@ -177,27 +204,31 @@ static inline void FN(step)(REAL *restrict w, const REAL *restrict w0, REAL *res
 /* Scores become gradients by score; returns the summed loss of the rows. */
 static double FN(softmax)(int64_t rows, int64_t classes, int64_t wide, REAL *z, const int64_t *label,
                           const int64_t *index) {
-    double loss = 0;
-    REAL keep[wide];
-    for (int64_t k = 0; k < wide; k++) keep[k] = k < classes;
+    double loss = 0, totals = 1; /* logarithms are taken of products of a few totals */
+    REAL keep[wide], low[wide], place[wide];
+    for (int64_t k = 0; k < wide; k++) keep[k] = k < classes, low[k] = k < classes ? 0 : -LOWEST, place[k] = (REAL)k;
+    const REAL one = 1 / (REAL)rows;
     for (int64_t r = 0; r < rows; r++) {
-        REAL *s = z + r * wide, top = s[0], total = 0;
+        REAL *s = z + r * wide;
         const int64_t y = label[index[r]];
-        for (int64_t k = 1; k < classes; k++) top = s[k] > top ? s[k] : top;
         const REAL score = s[y];
-        vec sum = {0};
+        vec most = LOAD(s) * LOAD(keep) + LOAD(low), sum = {0};
+        for (int64_t k = LANES; k < wide; k += LANES)
+            most = FN(larger)(most, LOAD(s + k) * LOAD(keep + k) + LOAD(low + k));
+        const REAL top = FN(top)(most);
         for (int64_t k = 0; k < wide; k += LANES) {
             const vec e = FN(vexp)(LOAD(s + k) - top) * LOAD(keep + k);
             STORE(s + k) = e;
             sum += e;
         }
-        total = FN(sum)(sum);
-        loss += (double)(LOG(total) - (score - top));
-        const REAL factor = 1 / (total * (REAL)rows), one = 1 / (REAL)rows;
-        for (int64_t k = 0; k < wide; k += LANES) STORE(s + k) = LOAD(s + k) * factor;
-        s[y] -= one;
+        const REAL total = FN(sum)(sum), factor = one / total;
+        for (int64_t k = 0; k < wide; k += LANES) /* a vector is written whole: it is read as one soon after */
+            STORE(s + k) = LOAD(s + k) * factor - WHERE(LOAD(place + k) == (REAL)y, (vec){0} + one);
+        loss -= (double)(score - top);
+        totals *= (double)total;
+        if (r % 8 == 7) loss += log(totals), totals = 1;
     }
-    return loss;
+    return loss + log(totals);
 }
 
 /* gradients by output (batch x wide) as one row per output */
@@ -229,8 +260,11 @@ static void FN(move)(FN(layer) *l, int64_t rows, const REAL *const *given, REAL 
 
 static void FN(move_bias)(FN(layer) *l, int64_t rows, REAL *g, const FN(rule) *how) {
     if (!l->biased) return;
-    for (int64_t k = 0; k < l->out; k++) g[k] = 0;
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t k = 0; k < l->out; k++) g[k] += l->z[r * FN(padded)(l->out) + k];
-    FN(step)(l->b, l->b0, l->vb, g, l->out, how->decay_b, how);
+    const int64_t wide = FN(padded)(l->out);
+    for (int64_t k = 0; k < wide; k += LANES) {
+        vec sum = {0};
+        for (int64_t r = 0; r < rows; r++) sum += LOAD(l->z + r * wide + k);
+        STORE(g + k) = sum;
+    }
+    FN(step)(l->b, l->b0, l->vb, g, wide, how->decay_b, how); /* what pads a row of gradients is 0 */
 }

@@ -23,20 +23,20 @@
 #endif
 
 #define REAL float
+#define LOWEST 3e38f
 #define SINGLE 1
-#define LOG logf
 #define FN(name) name##_f32
 #include "dense.h"
 #include "conv.h"
 #include "train.h"
 #undef REAL
+#undef LOWEST
 #undef SINGLE
-#undef LOG
 #undef FN
 
 #define REAL double
+#define LOWEST 1e308
 #define SINGLE 0
-#define LOG log
 #define FN(name) name##_f64
 #include "dense.h"
 #include "conv.h"

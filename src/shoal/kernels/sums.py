@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.native import native
-from shoal.kernels.sgd import at, i64
+from shoal.kernels.sgd import at, i64, pointer
 from shoal.types import Array
 
 
@@ -20,10 +20,11 @@ def sums_of_larger(rows_NN: Array) -> Array | None:
     if found is None:
         return None
     n = len(rows_NN)
-    found[1].madc_pad.restype = i64
-    m = int(found[1].madc_pad(i64(n)))
+    pad, sums = found[1].madc_pad, found[1].madc_sums
+    pad.restype, pad.argtypes, sums.argtypes = i64, [i64], [pointer, i64, pointer]
+    m = int(pad(n))
     padded = np.zeros((m, m))
     padded[:n, :n] = rows_NN
     out = np.empty((m, m))
-    found[1].madc_sums(at(padded), i64(m), at(out))
+    sums(at(padded), m, at(out))
     return out[:n, :n]

@@ -96,7 +96,7 @@ static void FN(tear_down)(FN(network) *net) {
 
 /* Train on the batches order[cuts[s]..cuts[s+1]). `params` (the trainable numbers), `statistics` (running means and
  * variances of batch norm) and, if given, `velocity` are read and written. With `gram` the first layer is in the dual
- * form: `z0` (samples x out) is read, `span` (samples x padded out) and `scale` are written, and the first layer's
+ * form: `z0` (samples x padded out) is read, `span` (likewise) and `scale` are written, and the first layer's
  * weights in `params` are left alone. Returns 0, or 1 without memory. */
 int FN(train)(const REAL *x, const int64_t *label, int64_t n, int64_t stages, const int64_t *shapes,
               const double *norms, int64_t layers, const int64_t *widths, const uint8_t *bias, REAL *params,
@@ -130,11 +130,12 @@ int FN(train)(const REAL *x, const int64_t *label, int64_t n, int64_t stages, co
     for (int64_t s = 0; s < steps; s++) {
         const int64_t *index = order + cuts[s], size = cuts[s + 1] - cuts[s];
         if (dual) {
-            for (int64_t r = 0; r < size; r++) rows[r] = gram + index[r] * n;
-            FN(product)(size, rows, n, span, wide0, NULL, first->z, wide0, 0);
-            for (int64_t r = 0; r < size; r++)
-                for (int64_t k = 0; k < first->out; k++)
-                    first->z[r * wide0 + k] += (REAL)a * z0[index[r] * first->out + k] + first->b[k];
+            for (int64_t r = 0; r < size; r++) {
+                rows[r] = gram + index[r] * n;
+                for (int64_t k = 0; k < wide0; k += LANES)
+                    STORE(first->z + r * wide0 + k) = (REAL)a * LOAD(z0 + index[r] * wide0 + k) + LOAD(first->b + k);
+            }
+            FN(product)(size, rows, n, span, wide0, NULL, first->z, wide0, 1);
         } else {
             if (stages) FN(lay)(net.stages, x, index, size);
             for (int64_t i = 0; i < stages; i++)
@@ -164,7 +165,8 @@ int FN(train)(const REAL *x, const int64_t *label, int64_t n, int64_t stages, co
         } else if (how.plain) {
             for (int64_t r = 0; r < size; r++) {
                 REAL *to = span + index[r] * wide0;
-                for (int64_t k = 0; k < wide0; k++) to[k] -= how.lr * first->z[r * wide0 + k];
+                for (int64_t k = 0; k < wide0; k += LANES)
+                    STORE(to + k) = LOAD(to + k) - how.lr * LOAD(first->z + r * wide0 + k);
             }
         } else {
             const double pull = decay_w + mu;
@@ -193,3 +195,4 @@ int FN(train)(const REAL *x, const int64_t *label, int64_t n, int64_t stages, co
 #undef LANES
 #undef LOAD
 #undef STORE
+#undef WHERE

@@ -203,7 +203,10 @@ def schedule(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False)
     epochs = -(-steps // max(len(starts), 1))
     if not steps:
         return np.zeros(0, np.int64), np.zeros(1, np.int64)
-    order = np.concatenate([rng.permutation(n) if solver.shuffle else np.arange(n) for _ in range(epochs)])
+    order_EN = np.tile(np.arange(n), (epochs, 1))
+    if solver.shuffle:
+        rng.permuted(order_EN, axis=1, out=order_EN)
+    order = order_EN.reshape(-1)
     cuts = (np.arange(epochs)[:, None] * n + starts).reshape(-1)[: steps + 1]
     if len(cuts) == steps:
         cuts = np.append(cuts, epochs * n)
