@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import BadInput
 from shoal.measures import cosine, edc, edc_embedding, madc, pairwise_squared_l2
+from shoal.measures.gram import gram, norms
 from shoal.types import Array
 
 
@@ -74,6 +77,19 @@ def test_laws(n: int, m: int, seed: int) -> None:
     np.testing.assert_allclose(edc(rows[order], m), d[order][:, order], atol=1e-7)
     scale = np.random.default_rng(seed).choice([1.0, 7.0])
     np.testing.assert_allclose(edc(scale * rows, m), d, atol=1e-7)
+
+
+def test_quick_products_are_as_exact_as_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    rows = (rng.normal(size=(20, 5000)) + 3 * rng.normal(size=(4, 5000))[np.arange(20) % 4]).astype(np.float32)
+    exact_NN, quick_NN, lengths_N = gram(rows), gram(rows, quick=True), norms(rows)
+    assert 0 < np.abs(quick_NN - exact_NN).max() < 5e-7 * lengths_N.max() ** 2
+    assert (gram(rows.astype(float), quick=True) - exact_NN).max() < 1e-9 * lengths_N.max() ** 2  # nothing to gain
+    exact = edc_embedding(rows, 4)
+    monkeypatch.setattr(sys.modules[edc.__module__], "MANY", 1)
+    quick = edc_embedding(rows, 4)
+    assert (quick != exact).any()
+    np.testing.assert_allclose(quick, exact, atol=2e-6)
 
 
 @pytest.mark.parametrize("gram_up_to", [1000, 3, 0])

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import send_handle
+from multiprocessing.connection import wait
 
 import cloudpickle
 
 from shoal.data.federation import Source
-from shoal.engines.shared import Block, Publisher, dump_units
+from shoal.engines.member import Member, ending
+from shoal.engines.shared import Publisher, dump_units
 from shoal.engines.unit import Clock, Outcome, Unit, failed
 from shoal.engines.worker import READY, unpack
 from shoal.errors import BadInput
@@ -22,61 +19,9 @@ from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.types import Array
 
-BOOT = (
-    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-    "import sys; sys.path[:] = {path!r}; from shoal.engines.worker import main; main({fd})"
-)
 BRIEF = 0.003  # seconds of work that are worth a message of their own
 SLOTS = 8  # lists of tasks that workers remember
 GRACE = 1.0  # seconds past the limit before a worker that does not answer is replaced
-
-
-class Member:
-    """One worker process and what the parent knows about it."""
-
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        code = BOOT.format(path=sys.path, fd=theirs.fileno())
-        one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            pass_fds=[theirs.fileno()],
-            env={**os.environ, **one},
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-        )
-        theirs.close()
-        self.connection = Connection(ours.detach())
-        self.blocks: set[int] = set()
-        self.arena = 0
-        self.jobs: list[list[int]] = []  # numbers of units: those it works at, and those it has got for afterwards
-        self.began = 0.0  # when it began with the first of them
-        self.alive, self.ready = True, False  # ready: it has started up and said so
-
-    def tell(self, *message: object) -> None:
-        """Send a message; a worker that is gone is noticed later, when it is needed."""
-        if self.alive:
-            try:
-                self.connection.send(message)
-            except OSError:
-                self.kill()
-
-    def hand_over(self, number: int, block: Block) -> None:
-        """Give the worker access to a block."""
-        self.tell("block", number, block.size)
-        if self.alive:
-            try:
-                send_handle(self.connection, block.fd, self.process.pid)
-            except OSError:
-                self.kill()
-
-    def kill(self) -> None:
-        if not self.alive:
-            return
-        self.process.kill()
-        self.process.wait()
-        self.connection.close()
-        self.alive, self.jobs = False, []
 
 
 class Workers:
@@ -302,11 +247,3 @@ class Workers:
         self._pace.pop(self._slot, None)
         for m in self._members:
             m.tell("tasks", self._slot, sent)
-
-
-def ending(process: subprocess.Popen[bytes]) -> int | None:
-    """The exit code of a process that has closed its end; None if it is still there after a moment."""
-    try:
-        return process.wait(timeout=2)
-    except subprocess.TimeoutExpired:
-        return None

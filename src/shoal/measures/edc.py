@@ -11,6 +11,7 @@ from shoal.measures.gram import BLOCK, GRAM_UP_TO, gram, norms
 from shoal.measures.l2 import pairwise_squared_l2
 from shoal.types import Array
 
+MANY = 1 << 34  # products from which on they are formed in single precision: where double takes a second and more
 RESOLVED = 1e-6  # singular values below this share of the largest one may be rounding noise and count as 0
 
 
@@ -36,7 +37,7 @@ def edc_embedding(rows_NP: Array, m: int, *, gram_up_to: int = GRAM_UP_TO) -> Ar
     if not lengths_N.any():
         return embedding_NM
     if n <= gram_up_to or (p > gram_up_to and m >= min(n, p)):
-        value, U = _top(gram(rows_NP), m)
+        value, U = _top(gram(rows_NP, quick=n * n * p > MANY), m)
         projection = U * np.sqrt(value)
     elif p <= gram_up_to:
         projection = _project(rows_NP, _top(gram(rows_NP.T), m)[1])
