@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.bench.grouping import time_grouping
 from shoal.bench.server import PARAMETERS, memory_of, one, pieces
 from shoal.measures import edc_embedding
 
@@ -22,3 +23,10 @@ def test_pieces_and_their_figures() -> None:
 def test_memory_is_that_of_the_arrays_made() -> None:
     assert memory_of(lambda: np.ones(1000)) >= 8000
     assert edc_embedding(np.eye(3), 1).shape == (3, 1)
+
+
+def test_phases_of_the_grouping_add_up() -> None:
+    found = time_grouping((28,), 1, lambda line: None)
+    assert (found[0]["clients"], found[0]["groups"]) == (28, 4)
+    assert list(found[0]["ms"]) == ["seeding", "distances", "flow", "means", "groups"]
+    assert found[0]["total_ms"] == sum(found[0]["ms"].values()) > 0

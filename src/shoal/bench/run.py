@@ -9,6 +9,8 @@ from typing import Any
 import torch
 
 from shoal.bench.agreement import agreement
+from shoal.bench.grouping import CLIENTS as GROUPED
+from shoal.bench.grouping import time_grouping
 from shoal.bench.machine import cores, gemm_peak
 from shoal.bench.peers import PEERS, time_peers
 from shoal.bench.rounds import time_rounds
@@ -18,8 +20,8 @@ from shoal.errors import unknown
 from shoal.kernels import native
 from shoal.version import __version__
 
-SERVER, AGREEMENT = "server", "agreement"
-NAMES = (*WORKLOADS, SERVER, AGREEMENT)
+SERVER, ICG, AGREEMENT = "server", "icg", "agreement"
+NAMES = (*WORKLOADS, SERVER, ICG, AGREEMENT)
 Tell = Callable[[str], None]
 
 
@@ -43,6 +45,8 @@ def bench(
     document["workloads"] = [time_rounds(w, repeats, peak, compiled, tell) for w in chosen]
     if SERVER in names:
         document["server"] = time_server(CLIENTS[:1] if quick else CLIENTS, repeats, tell)
+    if ICG in names:
+        document["icg"] = time_grouping(GROUPED[:1] if quick else GROUPED, repeats, tell)
     if AGREEMENT in names:
         document["agreement"] = agreement(quick, tell)
     if peers:

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import cosine_similarity
 
-from shoal.clusterers import icg, kmeans
+from shoal.clusterers import kmeans
 from shoal.measures import cosine, edc_embedding, madc
 from shoal.types import Array
 
@@ -22,8 +22,6 @@ PARAMETERS = 7850  # of MNIST's logistic regression
 LONG = 100_000  # of a longer model, at up to LONG_UP_TO clients
 GROUPS = 5
 CLIENTS = (200, 1000, 10_000)
-GSP = 364  # clients of FedGSP's figure
-CLASSES = 62  # of FEMNIST
 USUAL_UP_TO = 1000  # clients; whole decompositions and cubic sums are left out beyond
 LONG_UP_TO = 1000
 
@@ -66,12 +64,6 @@ def pieces(n: int, p: int) -> Iterator[Piece]:
     )
 
 
-def grouping(n: int) -> Piece:
-    """FedGSP's groups of clients from their label histograms: seven clusters of equal size, one of each in a group."""
-    counts_NC = np.random.default_rng(0).multinomial(200, np.full(CLASSES, 1 / CLASSES), n)
-    return Piece("icg", lambda: icg(counts_NC, n // 7, np.random.default_rng(0)))
-
-
 def by_svd(rows_NP: Array) -> Array:
     """EDC as it is often written: a whole singular value decomposition, then cosines."""
     _, _, v = np.linalg.svd(rows_NP, full_matrices=False)
@@ -80,7 +72,7 @@ def by_svd(rows_NP: Array) -> Array:
 
 def time_server(clients: tuple[int, ...], repeats: int, tell: Tell) -> list[dict[str, Any]]:
     """Milliseconds of every piece, by clock and by processor, and the memory it took beside the input."""
-    found = [one(grouping(n), n, CLASSES, repeats) for n in sorted({*clients, GSP})]
+    found = []
     for n in clients:
         for p in (PARAMETERS, LONG) if n == LONG_UP_TO else (PARAMETERS,):
             for piece in pieces(n, p):

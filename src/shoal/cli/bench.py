@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="WORKLOAD", help="W1 to W7, server, agreement; none: all of them.")
+    list[str] | None, typer.Argument(metavar="WORKLOAD", help="W1 to W7, server, icg, agreement; none: all.")
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="Turns of every contender; figures are medians.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Few clients, one turn: only to see that it works.")]
@@ -73,6 +73,14 @@ def show(console: Console, found: dict[str, Any]) -> None:
         say(console, "\nServer", style="bold")
         heads = ["", "clients", "numbers", "ms", "CPU ms", "memory", "usual way", "CPU ms"]
         console.print(table(heads, map(server_cells, found["server"]), right=True))
+    if "icg" in found:
+        say(console, "\nFedGSP's grouping, ten iterations, milliseconds", style="bold")
+        heads = ["clients", "groups", *found["icg"][0]["ms"], "in all"]
+        rows = (
+            [f"{g['clients']:,}", f"{g['groups']:,}", *(f"{ms:.1f}" for ms in g["ms"].values()), f"{g['total_ms']:.1f}"]
+            for g in found["icg"]
+        )
+        console.print(table(heads, rows, right=True))
     if "agreement" in found:
         say(console, "\nUpdates of clients, relative error against double precision", style="bold")
         rows = (

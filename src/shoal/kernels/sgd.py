@@ -19,7 +19,9 @@ from shoal.kernels.native import native
 from shoal.kernels.network import Network
 from shoal.types import Array
 
-ROOM = 256 << 20  # bytes of products of samples that a process keeps
+ROOM = (
+    8 << 20
+)  # bytes of products of samples that a process keeps: those of small federations, in which everybody trains
 LARGEST = 8192  # samples of a client whose products are formed at all
 pointer, i64, f64 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 TRAIN = [{"p": pointer, "i": i64, "f": f64}[kind] for kind in "ppiippipppppppifffffppppp"]  # as `train` in train.h
