@@ -382,3 +382,24 @@ def test_edc_against_madc_is_the_committed_result(name: str) -> None:
         assert f"edc-madc-{name}/{picture}.svg" in page
     best = found["models"][0]["correlation"]["5"]
     assert f"correlation {best:.3f}" in (DOCS / "results" / f"edc-madc-{name}" / "edc-madc.svg").read_text()
+
+
+def test_performance_quotes_its_results() -> None:
+    from tests.bench.tables import TABLES
+
+    page = (DOCS / "performance.md").read_text()
+    for table in TABLES:
+        for row in table():
+            assert f"{row}\n" in page, f"{table.__name__}: {row}"
+
+
+def test_the_floors_of_performance_hold_in_the_results() -> None:
+    from tests.bench.tables import result
+
+    best = {w["workload"]: max(r["ratio"] for r in w["results"]) for w in result("bench")["workloads"]}
+    floors = {"W1": 60, "W2": 15, "W3": 2.2, "W4": 1.5, "W5": 1.4, "W6": 1.3, "W7": 25}
+    assert {name: ratio for name, ratio in best.items() if ratio < floors[name]} == {}
+    took = {(s["name"], s["clients"], s["parameters"]): s for s in result("bench-server")["server"]}
+    assert took["madc", 1000, 7850]["ms"] < 150 and took["edc", 1000, 100_000]["ms"] < 1600
+    assert took["cosine", 10_000, 7850]["memory"] < 1e9
+    assert result("bench-server")["icg"][0]["total_ms"] < 50

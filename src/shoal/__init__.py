@@ -5,10 +5,13 @@ Names are imported when they are first used, so that `import shoal` is quick.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shoal.version import __version__
+
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # numpy's idle threads leave their core to the workers at once
 
 if TYPE_CHECKING:
     from shoal.algorithms import (

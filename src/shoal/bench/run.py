@@ -14,14 +14,15 @@ from shoal.bench.grouping import time_grouping
 from shoal.bench.machine import cores, gemm_peak
 from shoal.bench.peers import PEERS, time_peers
 from shoal.bench.rounds import time_rounds
+from shoal.bench.scaling import POINTS, time_scaling
 from shoal.bench.server import CLIENTS, time_server
 from shoal.bench.workloads import WORKLOADS
 from shoal.errors import unknown
 from shoal.kernels import native
 from shoal.version import __version__
 
-SERVER, ICG, AGREEMENT = "server", "icg", "agreement"
-NAMES = (*WORKLOADS, SERVER, ICG, AGREEMENT)
+SERVER, ICG, SCALING, AGREEMENT = "server", "icg", "scaling", "agreement"
+NAMES = (*WORKLOADS, SERVER, ICG, SCALING, AGREEMENT)
 Tell = Callable[[str], None]
 
 
@@ -47,6 +48,8 @@ def bench(
         document["server"] = time_server(CLIENTS[:1] if quick else CLIENTS, repeats, tell)
     if ICG in names:
         document["icg"] = time_grouping(GROUPED[:1] if quick else GROUPED, repeats, tell)
+    if SCALING in names:
+        document["scaling"] = time_scaling(POINTS[:2] if quick else POINTS, repeats, tell)
     if AGREEMENT in names:
         document["agreement"] = agreement(quick, tell)
     if peers:

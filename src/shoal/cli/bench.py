@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Names = Annotated[
-    list[str] | None, typer.Argument(metavar="WORKLOAD", help="W1 to W7, server, icg, agreement; none: all.")
+    list[str] | None, typer.Argument(metavar="WORKLOAD", help="W1 to W7, server, icg, scaling, agreement; none: all.")
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="Turns of every contender; figures are medians.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Few clients, one turn: only to see that it works.")]
@@ -81,6 +81,10 @@ def show(console: Console, found: dict[str, Any]) -> None:
             for g in found["icg"]
         )
         console.print(table(heads, rows, right=True))
+    if "scaling" in found:
+        say(console, "\nHow a round grows", style="bold")
+        heads = ["what varies", "workers", "clients", "parameters", "a round", "ms/round", "memory"]
+        console.print(table(heads, map(scaling_cells, found["scaling"]), right=True))
     if "agreement" in found:
         say(console, "\nUpdates of clients, relative error against double precision", style="bold")
         rows = (
@@ -106,6 +110,11 @@ def cells(line: dict[str, Any]) -> list[str]:
         f"({line['cpu_ratio']:.2f})",
         f"{100 * line['peak_fraction']:.1f} %",
     ]
+
+
+def scaling_cells(line: dict[str, Any]) -> list[str]:
+    counts = [f"{line[key]:,}" for key in ("workers", "clients", "parameters", "clients_per_round")]
+    return [line["what"], *counts, f"{line['ms_per_round']:.1f}", size(line["memory"])]
 
 
 def server_cells(line: dict[str, Any]) -> list[str]:

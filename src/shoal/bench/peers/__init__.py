@@ -53,6 +53,11 @@ class Job:
         how, sizes = self.solver, [len(y) for _, y in self.clients.values()]
         return [how.epochs if how.steps is None else -(-how.steps // -(-n // how.batch)) for n in sizes]
 
+    @property
+    def whole_epochs(self) -> int:
+        """Local steps of a round in which everybody makes as many epochs as the one who needs most."""
+        return sum(max(self.epochs) * -(-len(y) // self.solver.batch) for _, y in self.clients.values())
+
     def module(self) -> nn.Module:
         return self.layout.module(self.layout.init(Key(0)))
 

@@ -1,0 +1,79 @@
+"""How a round's time and memory grow: with clients, with parameters, with clients a round, on one worker and on all.
+
+Synthetic data of at most 200 samples a client, made on demand; a perceptron and FedAvg. 20 clients train in a round and
+100 are tested, unless that is what varies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from shoal.algorithms import FedAvg
+from shoal.bench.machine import cores, memory
+from shoal.data.build import build
+from shoal.engines import Front, Workers
+from shoal.experiment.loop import Plan, play
+from shoal.kernels import native
+from shoal.layout import Layout
+from shoal.models import factory
+from shoal.net import Arithmetic
+from shoal.seeds import Key
+from shoal.selection import Random
+from shoal.solvers import SGD
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setting of what varies."""
+
+    what: str
+    clients: int = 1000
+    hidden: int = 64
+    cohort: int = 20
+
+
+BASE = Point("")
+POINTS = (
+    *(replace(BASE, what="clients", clients=n) for n in (100, 1000, 10_000, 100_000)),
+    *(replace(BASE, what="parameters", hidden=h) for h in (16, 64, 256, 1024)),
+    *(replace(BASE, what="clients a round", cohort=k) for k in (10, 40, 160)),
+)
+
+
+def time_scaling(points: tuple[Point, ...], repeats: int, tell: Tell) -> list[dict[str, Any]]:
+    """Milliseconds of a round, and the memory of all processes, at every point with one worker and with all."""
+    how = Arithmetic(kernel="torch" if native() is None else "native")
+    found = []
+    for workers in sorted({1, cores()}):
+        backend = Workers(workers)
+        try:
+            for point in points:
+                tell(f"scaling: {point.what}, {workers} workers")
+                found.append(one(point, backend, how, repeats) | {"workers": workers})
+        finally:
+            backend.close()
+    return found
+
+
+def one(point: Point, backend: Workers, how: Arithmetic, repeats: int) -> dict[str, Any]:
+    federation = build(f"synthetic:1:1:clients={point.clients}:cap=200", None, Key(0))
+    model = factory("mlp", federation.shape, federation.classes, hidden=point.hidden)
+    layout = Layout.of(model, federation.sample())
+    algorithm = FedAvg(select=Random(point.cohort), solver=SGD(lr=0.01, epochs=5, batch=10))
+    plan = Plan(algorithm, federation, layout, rounds=10**9, seed=0, eval_clients=100, how=how)
+    moments = play(plan, Front(backend, layout, how=how))
+    for _ in range(3):  # round 0, and two to warm up
+        next(moments)
+    took = []
+    for _ in range(4 * repeats):
+        began = time.perf_counter()
+        next(moments)
+        took.append(time.perf_counter() - began)
+    figures = {"clients": point.clients, "parameters": layout.size, "clients_per_round": point.cohort}
+    return {"what": point.what, **figures, "ms_per_round": 1e3 * median(took), "memory": memory()}
