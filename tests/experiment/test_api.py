@@ -16,6 +16,7 @@ from tests.conftest import small_net
 import shoal
 from shoal.data.federation import Federation
 from shoal.engines import Serial
+from shoal.errors import RunFolderError
 from shoal.experiment.folder import Folder
 
 
@@ -258,3 +259,12 @@ def test_a_client_whose_samples_the_model_cannot_take_is_named(toy: Federation) 
         shoal.ShoalError, match=r"no client could do the first round.*'c00': failed: RuntimeError: I do"
     ):
         shoal.run("fedavg", toy, odd, engine=Serial())
+
+
+def test_a_folder_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    shoal.run("fedavg", rounds=1, engine="serial", out=tmp_path / "run")
+    before = (tmp_path / "run" / "records.jsonl").read_text()
+    with Folder(tmp_path / "run").held(), pytest.raises(RunFolderError, match="another process is at work in"):
+        shoal.resume(tmp_path / "run", rounds=2)
+    assert (tmp_path / "run" / "records.jsonl").read_text() == before
+    assert shoal.resume(tmp_path / "run", rounds=2).summary["rounds"] == 2

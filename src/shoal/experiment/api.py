@@ -111,19 +111,20 @@ def resume(
         prepared = prepare(algorithm or name, federation, model, {**config, **own}, fingerprint)
         if digest is not None and prepared.config["model_digest"] != digest:
             raise RunFolderError(f"the model is not the one that {folder.path} began with; give the same one to go on")
-        begin, complaints = checkpoint.newest(folder.checkpoints, prepared.plan.algorithm)
-        for complaint in complaints:
-            log.warning(complaint)
-        if begin is not None and begin.round > prepared.plan.rounds:
-            raise BadInput(
-                f"{folder.path} has already played {begin.round} rounds; rounds={prepared.plan.rounds} is fewer"
-            )
-        if rounds is not None:
-            folder.change_rounds(prepared.plan.rounds)
-        if begin is None:
-            log.warning("no usable checkpoint; the run begins again from the start")
-        folder.cut_back(begin.round if begin else -1)
-        return execute(prepared, backend, folder, observers, begin)
+        with folder.held():
+            begin, complaints = checkpoint.newest(folder.checkpoints, prepared.plan.algorithm)
+            for complaint in complaints:
+                log.warning(complaint)
+            if begin is not None and begin.round > prepared.plan.rounds:
+                raise BadInput(
+                    f"{folder.path} has already played {begin.round} rounds; rounds={prepared.plan.rounds} is fewer"
+                )
+            if rounds is not None:
+                folder.change_rounds(prepared.plan.rounds)
+            if begin is None:
+                log.warning("no usable checkpoint; the run begins again from the start")
+            folder.cut_back(begin.round if begin else -1)
+            return execute(prepared, backend, folder, observers, begin)
     finally:
         if ours:
             backend.close()

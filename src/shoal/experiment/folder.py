@@ -58,7 +58,8 @@ class Folder:
         before = set(self.path.iterdir()) if self.path.is_dir() else None
         self.create(config, version)
         try:
-            yield self
+            with self.held():
+                yield self
         except ShoalError:
             if not any(self.rows()):
                 for path in set(self.path.iterdir()) - (before or set()):
@@ -66,6 +67,22 @@ class Folder:
                 if before is None:
                     self.path.rmdir()
             raise
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else writes here meanwhile; where the file system has no locks, nobody is kept off."""
+        with open(self.path / ".lock", "w") as file:
+            try:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as e:
+                raise RunFolderError(
+                    f"another process is at work in {self.path}; wait until it ends, or stop it first"
+                ) from e
+            except (ImportError, OSError):
+                pass
+            yield
 
     def config(self) -> dict[str, Any]:
         """The resolved settings; a sentence if this is no run folder, or one of another version."""
