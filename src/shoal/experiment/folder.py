@@ -71,11 +71,13 @@ class Folder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Nobody else writes here meanwhile; where the file system has no locks, nobody is kept off."""
-        with open(self.path / ".lock", "w") as file:
+        self.checkpoints.mkdir(exist_ok=True)
+        place = os.open(self.checkpoints, os.O_RDONLY)
+        try:
             try:
                 import fcntl
 
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as e:
                 raise RunFolderError(
                     f"another process is at work in {self.path}; wait until it ends, or stop it first"
@@ -83,6 +85,8 @@ class Folder:
             except (ImportError, OSError):
                 pass
             yield
+        finally:
+            os.close(place)
 
     def config(self) -> dict[str, Any]:
         """The resolved settings; a sentence if this is no run folder, or one of another version."""
