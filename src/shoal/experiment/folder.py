@@ -10,7 +10,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -70,13 +70,14 @@ class Folder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nobody else writes here meanwhile; where the file system has no locks, nobody is kept off."""
-        self.checkpoints.mkdir(exist_ok=True)
-        place = os.open(self.checkpoints, os.O_RDONLY)
-        try:
+        """Nobody else writes here meanwhile; where the system has no such locks, nobody is kept off."""
+        with ExitStack() as stack:
             try:
                 import fcntl
 
+                self.checkpoints.mkdir(exist_ok=True)
+                place = os.open(self.checkpoints, os.O_RDONLY)
+                stack.callback(os.close, place)
                 fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as e:
                 raise RunFolderError(
@@ -85,8 +86,6 @@ class Folder:
             except (ImportError, OSError):
                 pass
             yield
-        finally:
-            os.close(place)
 
     def config(self) -> dict[str, Any]:
         """The resolved settings; a sentence if this is no run folder, or one of another version."""
