@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shoal.experiment.compare import figures_of, spread
+from shoal.experiment.compare import differs, figures_of, spread
 from shoal.experiment.history import History, summarise
 
 
@@ -59,3 +59,10 @@ def test_rounds_and_bytes_to_a_target() -> None:
 def test_a_target_that_is_never_reached() -> None:
     found = figures_of(HISTORY, None, 0.93)
     assert (found["rounds_to_target"], found["megabytes_to_target"]) == (None, None)
+
+
+def test_what_an_algorithm_settles_by_itself_tells_it_only_from_its_like() -> None:
+    avg, mmd = {"algorithm": "fedavg", "kernel": "native"}, {"algorithm": "fedmmd", "kernel": "torch"}
+    other = {**avg, "kernel": "torch"}
+    assert not differs("kernel", avg, [avg, mmd], [avg])
+    assert differs("kernel", avg, [avg, mmd, other], [avg, other])

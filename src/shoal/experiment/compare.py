@@ -79,6 +79,8 @@ FIGURES = {
 }
 
 
+SETTLED = ("clients_per_round", "kernel", "compile")  # an algorithm may settle them by itself
+
 LOWER = (
     "discrepancy_mean",
     "discrepancy_variance",
@@ -144,7 +146,7 @@ def differs(key: str, mine: Config, everybody: Sequence[Config], alike: Sequence
     >>> differs("lr", a, [a, b], [a]), differs("mu", a, [a, b], [a])
     (True, False)
     """
-    among = everybody if key in Settings.model_fields and key != "clients_per_round" else alike
+    among = everybody if key in Settings.model_fields and key not in SETTLED else alike
     return any(str(c.get(key)) != str(mine.get(key)) for c in among)
 
 
