@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shoal.data.federation import Federation, Inputs, Ragged, View
+from shoal.data.federation import Federation
+from shoal.data.samples import Inputs, Ragged, View
 from shoal.errors import BadInput
 from shoal.seeds import Key
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from shoal.data.build import Statistics, build, describe, partition_named
 from shoal.data.dataset import Dataset
-from shoal.data.federation import Federation, Inputs, OnDemand, Ragged, Source, View
+from shoal.data.federation import Federation, OnDemand, Source
 from shoal.data.partition import PARTITIONS, Partition
+from shoal.data.samples import Inputs, Ragged, View
 from shoal.data.spec import Spec, parse
 
 __all__ = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.data.federation import Inputs
+from shoal.data.samples import Inputs
 from shoal.errors import BadInput
 from shoal.types import Array
 

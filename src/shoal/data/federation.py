@@ -12,99 +12,12 @@ import numpy as np
 
 from shoal.data.digest import check_names, fingerprint
 from shoal.data.on_demand import OnDemand as OnDemand
+from shoal.data.samples import Inputs, Ragged, Samples, View
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 
 SPLITS = ("train", "test", "val")
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Rows of different lengths in one array: row i is `index[offsets[i]:offsets[i + 1]]`."""
-
-    index: Array
-    offsets: Array
-
-    @classmethod
-    def of(cls, rows: Sequence[Array]) -> Ragged:
-        offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
-        return cls(np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, np.int64), offsets)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, i: int) -> Array:
-        return self.index[self.offsets[i] : self.offsets[i + 1]]
-
-    @property
-    def sizes(self) -> Array:
-        return np.diff(self.offsets)
-
-    def take(self, rows_N: Array) -> tuple[Array, Array]:
-        """Several rows one after the other, and for each entry which of them it is from.
-
-        >>> Ragged.of([np.array([7, 8]), np.array([9]), np.array([5, 6])]).take(np.array([2, 0]))
-        (array([5, 6, 7, 8]), array([0, 0, 1, 1]))
-        """
-        lengths_N = self.sizes[rows_N]
-        owner = np.repeat(np.arange(len(rows_N)), lengths_N)
-        before_N = np.cumsum(lengths_N) - lengths_N
-        return self.index[np.arange(len(owner)) + (self.offsets[rows_N] - before_N)[owner]], owner
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """How stored samples become model inputs: `(x - shift) / scale` as floats; `shift=None` leaves them as they are.
-
-    The floats are float32, or float64 where the samples are stored so.
-    """
-
-    shift: Array | float | None = None
-    scale: Array | float = 1.0
-
-    def __call__(self, x: Array) -> Array:
-        if self.shift is None:
-            return x
-        dtype = np.float64 if x.dtype == np.float64 else np.float32
-        x = x.astype(dtype)
-        x -= np.asarray(self.shift, dtype)
-        x /= np.asarray(self.scale, dtype)
-        return x
-
-
-@dataclass(frozen=True)
-class View:
-    """How a client sees the shared samples: a map of labels, and quarter turns of the images."""
-
-    labels: tuple[int, ...] | None = None
-    turns: int = 0
-
-    def see(self, x: Array) -> Array:
-        return np.ascontiguousarray(np.rot90(x, self.turns, axes=(-2, -1))) if self.turns % 4 else x
-
-    def name(self, y: Array) -> Array:
-        return y if self.labels is None else np.asarray(self.labels, np.int64)[y]
-
-
-@dataclass(frozen=True)
-class Samples:
-    """The samples of one client, gathered when they are asked for."""
-
-    federation: Federation
-    client: str
-
-    def __call__(self, split: str) -> tuple[Array, Array]:
-        inputs = [self.federation.look(index, view) for index, view in self._places(split)]
-        return inputs[0] if len(inputs) == 1 else np.concatenate(inputs), self.labels(split)
-
-    def labels(self, split: str) -> Array:
-        """The labels alone."""
-        return np.concatenate([view.name(self.federation.y[index]) for index, view in self._places(split)])
-
-    def _places(self, split: str) -> list[tuple[Array, View]]:
-        who = self.federation.ids if self.client == EVERYBODY else (self.client,)
-        return [(self.federation.indices(name, split), self.federation.view_of(name)) for name in who]
 
 
 class Source(Protocol):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from shoal.data.digest import check_names
-from shoal.data.federation import Federation, Inputs, Ragged
+from shoal.data.federation import Federation
+from shoal.data.samples import Inputs, Ragged
 from shoal.errors import BadInput, DataMissing
 from shoal.seeds import Key
 from shoal.types import Array

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.federation import Federation, View
+from shoal.data.federation import Federation
+from shoal.data.samples import View
 from shoal.engines.unit import Backend, Outcome, Slice, Unit, cut
 from shoal.errors import ShoalError
 from shoal.tasks.evaluate import SLICE, poll

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from shoal.data.federation import Federation, Source, View
+from shoal.data.federation import Federation, Source
+from shoal.data.samples import View
 from shoal.engines.memory import recall, refer
 from shoal.engines.validate import Dims, check, not_an_answer
 from shoal.layout import Layout

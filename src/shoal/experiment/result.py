@@ -12,7 +12,8 @@ import numpy as np
 from torch import nn
 
 from shoal.algorithms import ALGORITHMS
-from shoal.data.federation import Federation, Inputs, Ragged
+from shoal.data.federation import Federation
+from shoal.data.samples import Inputs, Ragged
 from shoal.engines import Front, Serial
 from shoal.errors import BadInput, ShoalError
 from shoal.experiment.advice import Advice, advise

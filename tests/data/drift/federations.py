@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from shoal.data.federation import Federation, Ragged, View
+from shoal.data.federation import Federation
+from shoal.data.samples import Ragged, View
 
 SPLITS = ("train", "test", "val")
 

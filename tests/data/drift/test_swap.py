@@ -12,7 +12,8 @@ from tests.data.drift.federations import belongings, federations, holdings, made
 
 from shoal.data.drift import SwapAll, SwapPart
 from shoal.data.drift.swap import pairs
-from shoal.data.federation import Federation, View
+from shoal.data.federation import Federation
+from shoal.data.samples import View
 from shoal.seeds import Key
 
 KEY = Key(1)("drift")

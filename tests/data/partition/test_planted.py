@@ -11,9 +11,9 @@ from shoal.data.dataset import Dataset
 from shoal.data.datasets.cifar10 import cifar10
 from shoal.data.datasets.digits import digits
 from shoal.data.datasets.femnist import femnist
-from shoal.data.federation import View
 from shoal.data.partition import Permuted, Rotated, Writers
 from shoal.data.partition.planted import permutations
+from shoal.data.samples import View
 from shoal.errors import BadInput
 from shoal.seeds import Key
 

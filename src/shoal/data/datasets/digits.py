@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.data.dataset import Dataset
-from shoal.data.federation import Inputs
+from shoal.data.samples import Inputs
 
 
 def digits() -> Dataset:

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from shoal.data.dataset import Dataset
-from shoal.data.federation import Inputs
 from shoal.data.find import FEMNIST_ARRAYS, read
+from shoal.data.samples import Inputs
 from shoal.errors import DataMissing
 
 LETTER_A = 36  # labels: 0-9 digits, 10-35 A-Z, 36-61 a-z

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from shoal.data.dataset import Dataset, pixel_statistics
-from shoal.data.federation import Inputs
 from shoal.data.find import SPLIT_ARRAYS, read
+from shoal.data.samples import Inputs
 from shoal.errors import DataMissing
 from shoal.types import Array
 

@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
-from shoal.data.federation import Federation, OnDemand, Ragged
+from shoal.data.federation import Federation, OnDemand
 from shoal.data.partition.assemble import numbered
+from shoal.data.samples import Ragged
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.data.drift.scenario import Event
-from shoal.data.federation import Federation, Ragged
+from shoal.data.federation import Federation
+from shoal.data.samples import Ragged
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Cohort

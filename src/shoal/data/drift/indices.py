@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from shoal.data.drift.scenario import splits
-from shoal.data.federation import SPLITS, Federation, Ragged
+from shoal.data.federation import SPLITS, Federation
+from shoal.data.samples import Ragged
 from shoal.errors import BadInput
 from shoal.types import Array
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from shoal.data.federation import SPLITS, Federation, Ragged
+from shoal.data.federation import SPLITS, Federation
+from shoal.data.samples import Ragged
 from shoal.seeds import Key
 from shoal.types import Array, Cohort
 

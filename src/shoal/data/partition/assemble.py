@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.data.dataset import Dataset
-from shoal.data.federation import Federation, Ragged, View
+from shoal.data.federation import Federation
+from shoal.data.samples import Ragged, View
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array, Cohort

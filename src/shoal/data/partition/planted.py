@@ -10,8 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.data.dataset import Dataset
-from shoal.data.federation import Federation, View
+from shoal.data.federation import Federation
 from shoal.data.partition.assemble import assemble, at_least_one, evenly, holdout, planted
+from shoal.data.samples import View
 from shoal.errors import BadInput
 from shoal.seeds import Key
 
