@@ -403,3 +403,13 @@ def test_the_floors_of_performance_hold_in_the_results() -> None:
     assert took["madc", 1000, 7850]["ms"] < 150 and took["edc", 1000, 100_000]["ms"] < 1600
     assert took["cosine", 10_000, 7850]["memory"] < 1e9
     assert result("bench-server")["icg"][0]["total_ms"] < 50
+
+
+def test_the_readme_quotes_the_ratios() -> None:
+    from tests.bench.tables import result
+
+    text = (DOCS.parent / "README.md").read_text()
+    table = text[text.index("## Fast") : text.index("## What you can rely on")]
+    quoted = re.findall(r"\| ([\d.]+) \|\n", table)
+    best = [max(r["ratio"] for r in w["results"] if "workers" in r["name"]) for w in result("bench")["workloads"][:6]]
+    assert quoted == [f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" for ratio in best]
