@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import threading
@@ -20,6 +21,7 @@ from shoal.engines.unit import Outcome, Site, Unit, explain, failed, safely
 from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 READY = b"ready"  # the first word of a worker
 
 
@@ -51,6 +53,8 @@ class Worker:
 
     def do_open(self, data: bytes, how: Arithmetic) -> None:
         self.net, self.site = Net(load(data, self.blocks), how), None
+        if self.net.native is not None and not self.net.native.network.stages:
+            give_back()
 
     def do_use(self, data: bytes) -> None:
         assert self.net is not None
@@ -118,6 +122,18 @@ def unpack(data: bytes, arena: Block) -> Iterator[Outcome]:
             for name, (at, shape, dtype) in places.items():
                 answer[name] = arena.array(shape, np.dtype(dtype), at).copy()
         yield Outcome(answer, memories, failures)
+
+
+def give_back() -> None:
+    """Let arrays of a few MB, such as those of a large client, go back to the system when they are done with.
+
+    The C library would keep them for the next one, and a worker would grow with every larger client it meets. Not where
+    torch trains: it asks for such arrays in every step.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(M_MMAP_THRESHOLD, 1 << 20)
+        libc.mallopt(M_TRIM_THRESHOLD, 4 << 20)
 
 
 def follow(parent: int) -> None:
