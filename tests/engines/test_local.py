@@ -196,3 +196,28 @@ def test_large_arrays_are_shared_not_copied() -> None:
 def test_workers_must_be_a_positive_number() -> None:
     with pytest.raises(BadInput, match="workers must be at least 1"):
         Workers(0)
+
+
+def test_nothing_is_lost_with_a_worker_that_dies_while_it_is_given_more(toy: Federation) -> None:
+    """A worker that is gone is noticed when it is handed its next portion: what it had before goes to another one."""
+    workers = Workers(1)
+    engine = Front(workers, Layout.of(small_net, toy.sample()), min_answers=0)
+    engine.use(toy)
+    honest, died = workers._hand, []
+
+    def treacherous(m: Any, numbers: list[int], units: Any) -> None:
+        if m.jobs and not died:
+            died.append(m.jobs[0])
+            m.process.kill()
+            m.process.wait()
+            m.connection.close()
+        honest(m, numbers, units)
+
+    workers._pace[0] = 0.0  # everything is brief: portions of several, and one ahead
+    workers._hand = treacherous  # type: ignore[method-assign]
+    try:
+        models = engine.layout.init(Key(1))[None]
+        got = engine.map(Train(SGD()), toy.ids, models, np.zeros(len(toy.ids), int), Key(1))
+    finally:
+        workers.close()
+    assert died and got.cohort == toy.ids

@@ -62,7 +62,7 @@ class Member:
         self.process.kill()
         self.process.wait()
         self.connection.close()
-        self.alive, self.jobs = False, []
+        self.alive = False
 
 
 def ending(process: subprocess.Popen[bytes]) -> int | None:
