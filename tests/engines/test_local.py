@@ -203,7 +203,7 @@ def test_nothing_is_lost_with_a_worker_that_dies_while_it_is_given_more(toy: Fed
     workers = Workers(1)
     engine = Front(workers, Layout.of(small_net, toy.sample()), min_answers=0)
     engine.use(toy)
-    honest, died = workers._hand, []
+    honest, died = workers._hand, list[list[int]]()
 
     def treacherous(m: Any, numbers: list[int], units: Any) -> None:
         if m.jobs and not died:
@@ -213,11 +213,12 @@ def test_nothing_is_lost_with_a_worker_that_dies_while_it_is_given_more(toy: Fed
             m.connection.close()
         honest(m, numbers, units)
 
-    workers._pace[0] = 0.0  # everything is brief: portions of several, and one ahead
-    workers._hand = treacherous  # type: ignore[method-assign]
+    models, which = engine.layout.init(Key(1))[None], np.zeros(len(toy.ids), int)
     try:
-        models = engine.layout.init(Key(1))[None]
-        got = engine.map(Train(SGD()), toy.ids, models, np.zeros(len(toy.ids), int), Key(1))
+        engine.map(Train(SGD()), toy.ids, models, which, Key(1))
+        workers._pace[workers._slot] = 0.0  # all is brief from now on: portions of several, and one ahead
+        workers._hand = treacherous  # type: ignore[method-assign]
+        got = engine.map(Train(SGD()), toy.ids, models, which, Key(1))
     finally:
         workers.close()
     assert died and got.cohort == toy.ids
