@@ -16,7 +16,7 @@ from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 
 Tell = Callable[[str], None]
-NAMES = ("W1", "W2")  # the workloads that the dense kernel takes
+NAMES = ("W1", "W2")  # the workloads of perceptrons
 
 
 def ways_to_descend(solver: SGD) -> dict[str, SGD]:

@@ -52,10 +52,10 @@ def kernels() -> Iterator[Finding]:
 
     if (found := native()) is None:
         yield Finding(
-            "dense kernel", "missing", "not built; install a C compiler, then Shoal again, for fast perceptrons"
+            "native kernel", "missing", "not built; install a C compiler, then Shoal again: small networks train faster"
         )
     else:
-        yield Finding("dense kernel", "ok", f"built for {found[0]}")
+        yield Finding("native kernel", "ok", f"built for {found[0]}")
 
 
 def cores() -> Iterator[Finding]:
