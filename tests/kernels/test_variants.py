@@ -1,0 +1,46 @@
+"""Every variant that was built and that this processor can run trains alike, not only the one that is taken."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+import numpy as np
+import pytest
+from torch import nn
+
+from shoal.kernels import Native, native
+from shoal.kernels.native import VARIANTS, built_as
+from shoal.layout import Layout
+from shoal.net import Arithmetic, Net
+from shoal.seeds import Key
+from shoal.solvers import SGD
+
+best = native()
+runnable = [] if best is None else [name for name in VARIANTS[: VARIANTS.index(best[0]) + 1] if built_as(name)]
+
+
+def convolutional() -> nn.Module:
+    stage = [nn.Conv2d(3, 20, 3, padding=1), nn.BatchNorm2d(20), nn.MaxPool2d(2), nn.ReLU()]
+    return nn.Sequential(*stage, nn.Conv2d(20, 9, 3), nn.ReLU(), nn.Flatten(), nn.Linear(9 * 2 * 2, 5))
+
+
+def perceptron() -> nn.Module:
+    return nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, 33), nn.ReLU(), nn.Linear(33, 5))
+
+
+@pytest.mark.skipif(best is None, reason="the native kernel was not built: no C compiler")
+@pytest.mark.parametrize("name", runnable)
+@pytest.mark.parametrize("model", [convolutional, perceptron])
+@pytest.mark.parametrize(("precision", "close"), [("float64", 1e-12), ("float32", 1e-5)])
+def test_it_is_ordinary_training(
+    name: str, model: type[nn.Module], precision: str, close: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    layout = Layout.of(model, np.zeros((1, 3, 8, 8), np.float32), precision)
+    x, y = rng.normal(size=(17, 3, 8, 8)).astype(layout.dtype), rng.integers(0, 5, 17)
+    library = ctypes.CDLL(str(built_as(name)))
+    monkeypatch.setattr(sys.modules[Native.__module__], "native", lambda: (name, library))
+    start_P, solver = layout.init(Key(1)), SGD(epochs=2, batch=6, lr=0.1, momentum=0.5)
+    one, two = (solver(Net(layout, Arithmetic(kernel=k)), start_P, x, y, Key(4)) for k in ("torch", "native"))
+    np.testing.assert_allclose(two.update_P, one.update_P, rtol=0, atol=close)
