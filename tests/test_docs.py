@@ -413,3 +413,23 @@ def test_the_readme_quotes_the_ratios() -> None:
     quoted = re.findall(r"\| ([\d.]+) \|\n", table)
     best = [max(r["ratio"] for r in w["results"] if "workers" in r["name"]) for w in result("bench")["workloads"][:6]]
     assert quoted == [f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" for ratio in best]
+
+
+def test_fedgsp_needs_a_quarter_of_the_rounds_of_fedavg() -> None:
+    page = (DOCS / "results" / "fedgsp-femnist.md").read_text()
+    found, eighty = (
+        {line["name"]: line["figures"] for line in json.loads((DOCS / "results" / name).read_text())["comparison"]}
+        for name in ("fedgsp-femnist.json", "fedgsp-femnist-80.json")
+    )
+    assert len(found) == 11
+
+    def rounds(f: dict[str, Any]) -> str:
+        return mean(f, "rounds_to_target", 0) if f["rounds_to_target"] else "never"
+
+    for name, f in found.items():
+        cells = [accuracy(f["best_accuracy"]), accuracy(f["last_three_accuracy"]), rounds(f), rounds(eighty[name])]
+        assert f"| `{name}` | {' | '.join(cells)} |" in page
+    assert found["fedavg"]["best_accuracy"]["mean"] < 0.79  # the target, 78.5 %, is FedAvg's best but for rounding
+    assert found["fedgsp"]["rounds_to_target"]["mean"] <= found["fedavg"]["rounds_to_target"]["mean"] / 4
+    for line in json.loads((DOCS / "results" / "fedgsp-femnist-tuning.json").read_text())["comparison"]:
+        assert f"{100 * line['figures']['best_accuracy']['mean']:.1f} |" in page
