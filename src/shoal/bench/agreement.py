@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from shoal.bench.machine import Tell
 from shoal.bench.workloads import WORKLOADS, Workload
 from shoal.kernels import native
 from shoal.layout import Layout
@@ -15,7 +15,6 @@ from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 
-Tell = Callable[[str], None]
 NAMES = ("W1", "W2")  # the workloads of perceptrons
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.bench.machine import Tell
 from shoal.clusterers import assign_equal, icg_sizes
 from shoal.clusterers.equal_size import ITERATIONS, half_squares, means
 from shoal.clusterers.kmeans import seed_centres
@@ -18,8 +19,6 @@ from shoal.types import Array
 CLASSES = 62  # of FEMNIST
 CLIENTS = (364, 1000, 10_000)  # the first is the paper's
 SIZE = 7  # clients of a group
-
-Tell = Callable[[str], None]
 
 
 def histograms(n: int) -> Array:

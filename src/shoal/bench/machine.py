@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from shoal.bench.plain import loss_of
 from shoal.experiment.callbacks.memory import family, pss
+
+Tell = Callable[[str], None]  # takes a line on what is being timed
 
 
 def gemm_peak(size: int = 1024, times: int = 6) -> float:

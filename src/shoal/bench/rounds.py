@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from shoal.bench.machine import cores, cpu_seconds, flops, memory, threads
+from shoal.bench.machine import Tell, cores, cpu_seconds, flops, memory, threads
 from shoal.bench.plain import PlainLoop
 from shoal.bench.workloads import Workload
 from shoal.data.federation import Federation
@@ -22,7 +22,6 @@ from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key
 
-Tell = Callable[[str], None]
 BRIEF = 0.3  # seconds that a turn should take at least
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ import torch
 from shoal.bench.agreement import agreement
 from shoal.bench.grouping import CLIENTS as GROUPED
 from shoal.bench.grouping import time_grouping
-from shoal.bench.machine import cores, gemm_peak
+from shoal.bench.machine import Tell, cores, gemm_peak
 from shoal.bench.peers import PEERS, time_peers
 from shoal.bench.rounds import time_rounds
 from shoal.bench.scaling import POINTS, time_scaling
@@ -23,7 +23,6 @@ from shoal.version import __version__
 
 SERVER, ICG, SCALING, AGREEMENT = "server", "icg", "scaling", "agreement"
 NAMES = (*WORKLOADS, SERVER, ICG, SCALING, AGREEMENT)
-Tell = Callable[[str], None]
 
 
 def bench(

@@ -7,13 +7,12 @@ Synthetic data of at most 200 samples a client, made on demand; a perceptron and
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 from shoal.algorithms import FedAvg
-from shoal.bench.machine import cores, memory
+from shoal.bench.machine import Tell, cores, memory
 from shoal.data.build import build
 from shoal.engines import Front, Workers
 from shoal.experiment.loop import Plan, play
@@ -24,8 +23,6 @@ from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import cosine_similarity
 
+from shoal.bench.machine import Tell
 from shoal.clusterers import kmeans
 from shoal.measures import cosine, edc_embedding, madc
 from shoal.types import Array
@@ -24,8 +25,6 @@ GROUPS = 5
 CLIENTS = (200, 1000, 10_000)
 USUAL_UP_TO = 1000  # clients; whole decompositions and cubic sums are left out beyond
 LONG_UP_TO = 1000
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,7 @@ class Workers:
         self._library: bytes | None = None
         self._arena_size = 0
         self._most = 1  # units handed out together: their answers must fit into the arena
-        self._alone: set[int] = (
-            set()
-        )  # units of the present call that are handed out alone: a worker was lost with them
+        self._alone: set[int] = set()  # units that go alone: a worker was lost with them in this call
         self._tasks: list[object] = []  # of the present call
         self._slots: dict[int, bytes] = {}  # lists of tasks that the workers know
         self._slot = 0  # that of the present call
@@ -242,7 +240,7 @@ class Workers:
         if known:
             self._slot = known[0]
             return
-        self._slot = (max(self._slots, default=-1) + 1) if len(self._slots) < SLOTS else (self._slot + 1) % SLOTS
+        self._slot = len(self._slots) if len(self._slots) < SLOTS else (self._slot + 1) % SLOTS
         self._slots[self._slot] = sent
         self._pace.pop(self._slot, None)
         for m in self._members:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -61,15 +62,20 @@ class Network:
         widths = (layers[0].in_features, *(m.out_features for m in layers))
         return cls(widths, tuple(m.bias is not None for m in layers), stages)
 
-    def shapes(self, shape: Sequence[int]) -> list[list[int]]:
-        """Of every stage, for images of a shape: channels, height, width, and what it does, as the kernel takes it."""
+    def shapes(self, shape: Sequence[int]) -> tuple[list[list[int]], int]:
+        """Of every stage, for samples of a shape: channels, height, width, and what it does, as the kernel takes it.
+
+        Beside it how many numbers the first layer is given, 0 if the channels do not fit.
+        """
+        if not self.stages:
+            return [], math.prod(shape)
         found, size = [], tuple(shape[1:])
         for s in self.stages:
             found.append(
                 [s.channels, *size, s.maps, s.kernel, s.padding, s.biased, s.norm is not None, s.relu, 1 + s.pool]
             )
             size = s.after(*size)
-        return found
+        return found, self.stages[-1].maps * math.prod(size) if shape[0] == self.stages[0].channels else 0
 
 
 def steps_of(module: nn.Module) -> Iterator[nn.Module]:

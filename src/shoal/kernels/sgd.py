@@ -19,9 +19,7 @@ from shoal.kernels.native import native
 from shoal.kernels.network import Network
 from shoal.types import Array
 
-ROOM = (
-    8 << 20
-)  # bytes of products of samples that a process keeps: those of small federations, in which everybody trains
+ROOM = 8 << 20  # bytes of products of samples that a process keeps, for small federations
 LARGEST = 8192  # samples of a client whose products are formed at all
 pointer, i64, f64 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 TRAIN = [{"p": pointer, "i": i64, "f": f64}[kind] for kind in "ppiippipppppppifffffppppp"]  # as `train` in train.h
@@ -97,8 +95,9 @@ class Native:
         """
         network, widths, steps = self.network, self.network.widths, len(cuts) - 1
         x, y = np.ascontiguousarray(x, self.dtype), np.ascontiguousarray(y, np.int64)
-        shapes = np.array(network.shapes(x.shape[1:]), np.int64)
-        self._check(x, y)
+        stages, inputs = network.shapes(x.shape[1:])
+        shapes = np.array(stages, np.int64)
+        self._check(x, y, inputs)
         params = np.array(start_P, self.dtype)
         norms = [s.maps for s in network.stages if s.norm is not None]
         trainable = len(params) - 2 * sum(norms) - len(norms)
@@ -130,15 +129,8 @@ class Native:
             update_P[: first_HD.size] = (moved_HD + self.dtype.type(scale.value - 1) * first_HD).reshape(-1)
         return update_P, loss.value
 
-    def _check(self, x: Array, y: Array) -> None:
+    def _check(self, x: Array, y: Array, inputs: int) -> None:
         network = self.network
-        if network.stages:
-            size = x.shape[2:]
-            for stage in network.stages:
-                size = stage.after(*size)
-            inputs = network.stages[-1].maps * size[0] * size[1] if x.shape[1] == network.stages[0].channels else 0
-        else:
-            inputs = x.size // max(len(x), 1)
         if inputs != network.widths[0] and len(x):
             raise ValueError(f"samples of shape {'x'.join(map(str, x.shape[1:]))} do not fit the model")
         if len(y) and not (y.min() >= 0 and y.max() < network.widths[-1]):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from shoal.errors import BadInput
-from shoal.kernels import Native, Rule
+from shoal.kernels import Rule
 from shoal.layout import torch_seed
 from shoal.net import Net
 from shoal.seeds import Key
@@ -97,7 +97,7 @@ class SGD:
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
         lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
         if net.native is not None and (pull := pull_of(self.terms)) is not None:
-            return self._native(net, net.native, start_P, x, y, key, lr, pull, velocity)
+            return self._native(net, start_P, x, y, key, lr, pull, velocity)
         net.load(start_P)
         anchor = net.params.clone()
         inputs, labels = net.tensor(x), net.labels(y)
@@ -141,7 +141,6 @@ class SGD:
     def _native(
         self,
         net: Net,
-        native: Native,
         start_P: Array,
         x: Array,
         y: Array,
@@ -151,12 +150,13 @@ class SGD:
         velocity: Array | None,
     ) -> Trained:
         """The same in C."""
+        assert net.native is not None
         order, cuts = schedule(len(y), self, key.rng(), net.needs_pairs)
         rule = Rule(lr, self.momentum, self.weight_decay + 2 * self.l2, self.weight_decay, pull)
         keep = None
         if self.momentum and self.momentum_memory == "kept":
             keep = np.zeros(net.layout.trainable.stop, start_P.dtype) if velocity is None else np.array(velocity)
-        update_P, loss_sum = native.train(start_P, x, y, order, cuts, rule, keep)
+        update_P, loss_sum = net.native.train(start_P, x, y, order, cuts, rule, keep)
         return Trained(update_P, loss_sum / max(len(order), 1), keep)
 
     def _decay(self, net: Net) -> torch.Tensor | None:
