@@ -8,7 +8,7 @@ ARGS ?=
 BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard src/shoal/kernels/*.[ch])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check clean
+.PHONY: help demo test test-all test-portable test-sanitized coverage mutate bits check lint docs graph clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
@@ -22,17 +22,43 @@ test: .venv/dev ## the tests, without the slow ones (ARGS="-k word" is passed on
 test-all: .venv/dev ## all tests
 	@$(BIN)/python -m pytest -q -m "" $(ARGS)
 
-check: .venv/dev ## format, lint, types, import contract, tests
+bits: .venv/dev ## do all algorithms still give the same bits? (ARGS="--against REV", ARGS="--only word")
+	@$(BIN)/python tools/bits.py check $(ARGS)
+
+test-sanitized: .venv/dev ## the tests of the C kernels under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(BIN)/python -m tools.sanitize $(ARGS)
+
+test-portable: .venv/dev ## the tests as on other machines, a table (ARGS="--settings oldest,one-core -- -k word"; hours)
+	@$(BIN)/python -m tools.portable $(ARGS)
+
+coverage: .venv/dev ## which lines and branches the tests do not run; fails below 95 %
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -q $(ARGS)
+	@$(BIN)/coverage combine -q
+	@$(BIN)/python -m tools.coverage_table
+
+mutate: .venv/dev ## do the tests notice small changes to the code? (ARGS="--sample 400 --paths src/shoal/measures")
+	@$(BIN)/python -m tools.mutate $(ARGS)
+
+check: lint ## what a change must pass: make lint, then the tests
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+lint: .venv/dev ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/ruff check -q .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python -m pytest -q $(ARGS)
+
+docs: .venv/dev ## the tests of the documentation: examples, links, lists, quoted figures
+	@$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py README.md docs $(ARGS)
+
+graph: .venv/dev ## the import graph as a table, and its picture for docs/architecture.md
+	@$(BIN)/python -m tools.imports --svg docs/images/imports.svg
 
 clean: ## remove everything that can be made again; runs stay
-	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
-	@rm -f src/shoal/kernels/*.so
-	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutate src/*.egg-info
+	@rm -f src/shoal/kernels/*.so .coverage .coverage.*
+	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
 	@echo "Setting up .venv (once; downloads PyTorch)"

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 from torch import nn
 
+from shoal.backends import Workers
 from shoal.data.federation import Federation
-from shoal.engines import Workers
+
+SOURCE = Path(__file__).parent.parent / "src"
 
 torch.set_num_threads(1)
+collect_ignore_glob = ["strangers/*"]  # they declare things, in processes of their own
+# Processes that tests start run the code of this tree, also where another one is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
+for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):  # what is printed is compared
+    os.environ.pop(name, None)
+# The same examples on every machine, however slow it is; `--hypothesis-profile=default` looks for others.
+settings.register_profile("everywhere", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("everywhere")
 
 
 @pytest.fixture(scope="session")

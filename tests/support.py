@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.engines import Backend, Outcome, Unit
-from shoal.layout import Layout
-from shoal.net import Arithmetic, Net
+from shoal.backends import Backend, Outcome, Unit
+from shoal.net import Net
 from shoal.seeds import Key
-from shoal.types import Array, ClientData, Field, Memory
+from shoal.types import Array, ClientData, Field, Memory, Task
 
 Spoil = Callable[[dict[str, Any]], Any]
 
@@ -45,10 +44,10 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
 
 
 @dataclass(frozen=True)
-class Faulty:
+class Faulty(Task):
     """A task that some clients do wrongly."""
 
-    task: Any
+    task: Task
     faults: Mapping[str, str]  # client -> kind of fault
 
     @property
@@ -80,23 +79,14 @@ class Misbehaving:
     """A back end whose clients commit the faults given; everything else is the back end it stands before."""
 
     def __init__(self, backend: Backend, faults: Mapping[str, str]) -> None:
-        self.backend, self.faults = backend, faults
-
-    def open(self, layout: Layout, how: Arithmetic) -> None:
-        self.backend.open(layout, how)
-
-    def use(self, federation: Any) -> None:
-        self.backend.use(federation)
+        self.backend, self.faults, self.holds_data = backend, faults, backend.holds_data
+        self.open, self.set_federation, self.close = backend.open, backend.set_federation, backend.close
+        self.keep, self.commit, self.rollback = backend.keep, backend.commit, backend.rollback
+        self.snapshot, self.restore = backend.snapshot, backend.restore
 
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
         spoilt = [spoil(u, self.faults) for u in units]
         return self.backend.run(spoilt, models_KP)
-
-    def know(self, library_VP: Array) -> None:
-        self.backend.know(library_VP)
-
-    def close(self) -> None:
-        self.backend.close()
 
 
 def spoil(unit: Any, faults: Mapping[str, str]) -> Unit:

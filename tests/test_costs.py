@@ -1,4 +1,4 @@
-"""The cost models of FedGSP's paper: its figures (spec 6.1), a case by hand, and the columns of a comparison."""
+"""The cost models of FedGSP's paper: its figures, a case by hand, and the columns of a comparison."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 from torch import nn
 
 import shoal
-from shoal.algorithms.growth import growth
+from shoal.algorithms.parts.growth import growth
+from shoal.backends import Serial
 from shoal.costs import Parallel, d_comm, t_comm, t_comp
 from shoal.data.federation import Federation
-from shoal.engines import Serial
-from shoal.experiment.estimate import estimate, flops_per_sample
-from shoal.experiment.prepare import prepare
 from shoal.layout import Layout
+from shoal.loop.cost_estimate import estimate, flops_per_sample
 from shoal.models import factory
+from shoal.setup.prepare import prepare
 
 CLIENTS, KAPPA, SAMPLES = 368, 0.3, 226
 GSP = [growth("log", r, 2, 10) for r in range(1, 35)]  # 34 rounds to 80 %
@@ -88,7 +88,8 @@ def test_estimates_of_a_run_by_hand(toy: Federation) -> None:
 def test_who_is_how_parallel(toy: Federation) -> None:
     def how(name: str, **own: object) -> Parallel:
         plan = prepare(name, toy, linear, own).plan
-        found: Parallel = plan.algorithm.parallel(3, 12)  # type: ignore[attr-defined]
+        found = plan.algorithm.parallel(3, 12)
+        assert found is not None
         return found
 
     assert how("fedavg", clients_per_round=3) == Parallel([12] * 3, 0.25)

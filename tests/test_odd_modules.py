@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 import shoal
+from shoal.backends import Serial, Workers
 from shoal.data.federation import Federation
-from shoal.engines import Serial, Workers
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from tests.conftest import make_toy, small_net

@@ -51,3 +51,10 @@ def test_round_robin_reaches_everybody_and_then_draws() -> None:
 @pytest.mark.parametrize("select", [Random(20), RoundRobinThenRandom(20), All()])
 def test_fewer_clients_than_wanted(select: Random) -> None:
     assert select(roster(5), Key(0).at(1)) == roster(5).ids
+
+
+def test_when_a_round_ends_with_the_last_client_the_next_one_draws() -> None:
+    # n = 6, K = 3: rounds 1 and 2 reach everybody, so round 3 is random and does not begin again with 012.
+    got = [RoundRobinThenRandom(3)(roster(6), Key(0).at(t)) for t in (1, 2, 3)]
+    assert got[:2] == [("000", "001", "002"), ("003", "004", "005")]
+    assert got[2] == Random(3)(roster(6), Key(0).at(3)) != got[0]

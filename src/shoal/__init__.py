@@ -1,6 +1,7 @@
 """Shoal: clustered federated learning. Every client of a heterogeneous federation gets the model of its group.
 
-Names are imported when they are first used, so that `import shoal` is quick.
+Names are imported when they are first used, so that `import shoal` is quick. Public is what `__all__` lists: the names
+below, and the class of every algorithm.
 """
 
 from __future__ import annotations
@@ -9,133 +10,69 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shoal.version import __version__
+from shoal.version import __version__ as __version__
 
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "8")  # numpy's idle threads leave their core to the workers at once
 
 if TYPE_CHECKING:
-    from shoal.algorithms import (
-        CFL,
-        FLHC,
-        IDA,
-        IFCA,
-        Central,
-        FedAdagrad,
-        FedAdam,
-        FedAvg,
-        FedAvgPlus,
-        FedFusion,
-        FedGroup,
-        FedGrouProx,
-        FedGSP,
-        FedMMD,
-        FedProx,
-        FedProxPlus,
-        FedYogi,
-        FeSEM,
-        FlexCFL,
-        Given,
-        Local,
-        NaiveGSP,
-        NaiveGSPICG,
-        WeCFL,
-    )
-    from shoal.data.federation import Federation
-    from shoal.errors import ShoalError
-    from shoal.experiment.api import resume, run
-    from shoal.experiment.callbacks import Observer
-    from shoal.experiment.compare import compare
-    from shoal.experiment.probe import probe
-    from shoal.experiment.result import Run
-    from shoal.experiment.sweep import sweep
-    from shoal.selection import All, Random, RoundRobinThenRandom
-    from shoal.solvers import SGD, Proximal
+    from shoal.aggregators import aggregator as aggregator
+    from shoal.algorithms import *  # noqa: F403
+    from shoal.analysis.compare import compare as compare
+    from shoal.analysis.probe import probe as probe
+    from shoal.data.datasets import dataset as dataset
+    from shoal.data.federation import Federation as Federation
+    from shoal.data.partition import partition as partition
+    from shoal.errors import ShoalError as ShoalError
+    from shoal.experiment.api import resume as resume
+    from shoal.experiment.api import run as run
+    from shoal.experiment.result import Run as Run
+    from shoal.experiment.sweep import sweep as sweep
+    from shoal.models import model as model
+    from shoal.observers import Observer as Observer
+    from shoal.selection import All as All
+    from shoal.selection import Random as Random
+    from shoal.selection import RoundRobinThenRandom as RoundRobinThenRandom
+    from shoal.solvers import SGD as SGD
+    from shoal.solvers import Proximal as Proximal
 
 _HOME = {
-    "FedGSP": "shoal.algorithms",
-    "NaiveGSP": "shoal.algorithms",
-    "NaiveGSPICG": "shoal.algorithms",
-    "FedMMD": "shoal.algorithms",
-    "FedFusion": "shoal.algorithms",
-    "IDA": "shoal.algorithms",
-    "FedAdagrad": "shoal.algorithms",
-    "FedAdam": "shoal.algorithms",
-    "FedYogi": "shoal.algorithms",
-    "WeCFL": "shoal.algorithms",
-    "IFCA": "shoal.algorithms",
-    "Given": "shoal.algorithms",
-    "FlexCFL": "shoal.algorithms",
-    "FedProxPlus": "shoal.algorithms",
-    "FedGroup": "shoal.algorithms",
-    "FedGrouProx": "shoal.algorithms",
-    "FedAvgPlus": "shoal.algorithms",
-    "FeSEM": "shoal.algorithms",
-    "FLHC": "shoal.algorithms",
-    "CFL": "shoal.algorithms",
     "All": "shoal.selection",
-    "Central": "shoal.algorithms",
-    "FedAvg": "shoal.algorithms",
-    "FedProx": "shoal.algorithms",
     "Federation": "shoal.data.federation",
-    "Local": "shoal.algorithms",
-    "Observer": "shoal.experiment.callbacks",
+    "Observer": "shoal.observers",
     "Proximal": "shoal.solvers",
     "Random": "shoal.selection",
     "RoundRobinThenRandom": "shoal.selection",
     "Run": "shoal.experiment.result",
     "SGD": "shoal.solvers",
     "ShoalError": "shoal.errors",
-    "compare": "shoal.experiment.compare",
-    "probe": "shoal.experiment.probe",
+    "aggregator": "shoal.aggregators",
+    "algorithm": "shoal.algorithms",
+    "dataset": "shoal.data.datasets",
+    "model": "shoal.models",
+    "partition": "shoal.data.partition",
+    "compare": "shoal.analysis.compare",
+    "probe": "shoal.analysis.probe",
     "resume": "shoal.experiment.api",
     "run": "shoal.experiment.api",
     "sweep": "shoal.experiment.sweep",
 }
 
-__all__ = [
-    "FedGSP",
-    "NaiveGSP",
-    "NaiveGSPICG",
-    "FedMMD",
-    "FedFusion",
-    "IDA",
-    "FedAdagrad",
-    "FedAdam",
-    "FedYogi",
-    "WeCFL",
-    "IFCA",
-    "Given",
-    "FlexCFL",
-    "FedProxPlus",
-    "FedGroup",
-    "FedGrouProx",
-    "FedAvgPlus",
-    "FeSEM",
-    "FLHC",
-    "CFL",
-    "SGD",
-    "All",
-    "Central",
-    "FedAvg",
-    "FedProx",
-    "Federation",
-    "Local",
-    "Observer",
-    "Proximal",
-    "Random",
-    "RoundRobinThenRandom",
-    "Run",
-    "ShoalError",
-    "__version__",
-    "compare",
-    "probe",
-    "resume",
-    "run",
-    "sweep",
-]
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    if name == "__all__":
+        return __dir__()
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name[:1].isupper() and name in _algorithms():
+        return _algorithms()[name]
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(["__version__", *_HOME, *_algorithms()])
+
+
+def _algorithms() -> dict[str, type]:
+    """The classes that the package of algorithms holds."""
+    found = vars(import_module("shoal.algorithms"))
+    return {name: thing for name, thing in found.items() if isinstance(thing, type)}

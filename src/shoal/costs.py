@@ -1,4 +1,4 @@
-"""FedGSP's cost models (spec 6.1): what rounds would take and send on machines of given speed. Estimates, not counts.
+"""FedGSP's cost models (eqs. 15 to 17): what rounds would take and send on given machines. Estimates, not counts.
 
 K clients, R rounds, f(r) groups in round r of which the share kappa trains, one after the other inside a group. FedAvg
 is f(r) = K. What a run really counted stands in its records, beside these figures in `shoal compare`.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+__all__ = ["Parallel", "d_comm", "t_comm", "t_comp"]
+
 FLOPS = 567e9  # operations per second of a device, and
 BITS = 567e6  # bits per second of its link, each way: the figures of FedGSP's paper
 CALC = 96e6  # operations per sample and epoch of the paper's network, forward and backward
@@ -18,7 +20,15 @@ MODEL = 25.2e6  # bytes of such a model
 
 @dataclass(frozen=True)
 class Parallel:
-    """How parallel a method is: groups f(r) in every round, and the share of them that trains."""
+    """How parallel a method is: groups f(r) in every round, and the share of them that trains.
+
+    Args:
+        groups_R: f(r) of every round.
+        kappa: Share of the groups that trains.
+
+    >>> Parallel([10, 20, 30], kappa=0.3).kappa
+    0.3
+    """
 
     groups_R: Sequence[int]
     kappa: float
@@ -36,6 +46,19 @@ def t_comp(
 ) -> float:
     """Seconds of computing: `sum_r calc/flops n e K / min(K, f(r)) + aggr/flops max(0, kappa f(r) - 1)`.
 
+    Args:
+        groups_R: f(r) of every round.
+        clients: K.
+        kappa: Share of the groups that trains.
+        samples: n, samples of a client.
+        epochs: e, local epochs.
+        calc: Operations per sample.
+        aggr: Operations to add two models.
+        flops: Operations per second.
+
+    Returns:
+        Seconds.
+
     >>> round(t_comp([10, 20], 20, 0.5, 100, calc=1e9, aggr=1e9, flops=1e9))     # 200 + 4, then 100 + 9
     313
     """
@@ -49,6 +72,17 @@ def t_comm(
 ) -> float:
     """Seconds of sending, one client after the other: `8 kappa K M R (1/down + 1/up)`, M in bytes, rates in bit/s.
 
+    Args:
+        rounds: R.
+        clients: K.
+        kappa: Share of the groups that trains.
+        model: Bytes of a model.
+        down: Bits per second to a client.
+        up: Bits per second from it.
+
+    Returns:
+        Seconds.
+
     >>> round(t_comm(34, 368, 0.3), 1)
     2669.2
     """
@@ -57,6 +91,15 @@ def t_comm(
 
 def d_comm(rounds: int, clients: int, kappa: float, model: float = MODEL) -> float:
     """Bytes sent: `2 kappa K M R`.
+
+    Args:
+        rounds: R.
+        clients: K.
+        kappa: Share of the groups that trains.
+        model: Bytes of a model.
+
+    Returns:
+        Bytes.
 
     >>> round(d_comm(34, 368, 0.3) / 1e9, 1)
     189.2

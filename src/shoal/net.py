@@ -19,6 +19,8 @@ from shoal.kernels import Native, Network
 from shoal.layout import Layout, seeded
 from shoal.types import Array
 
+__all__ = ["Arithmetic", "Net"]
+
 LARGE = 1 << 20  # weights of a linear layer whose gradient, with small batches, costs more to store than to compute
 NARROW = 32  # classes up to which torch is quicker along the other axis
 Span = tuple[torch.Tensor, torch.Tensor]  # a piece of the trainable numbers and its gradient
@@ -26,11 +28,20 @@ Span = tuple[torch.Tensor, torch.Tensor]  # a piece of the trainable numbers and
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How a run computes: settled before it begins, the same in every process, kept when it is resumed."""
+    """How a run computes: settled before it begins, the same in every process, kept when it is resumed.
+
+    Args:
+        device: `cpu` or `cuda`.
+        kernel: `native`: small networks train in C.
+        compiled: Whether whole batches go through torch.compile.
+
+    >>> Arithmetic().kernel
+    'torch'
+    """
 
     device: str = "cpu"
-    kernel: Literal["torch", "native"] = "torch"  # native: small networks train in C
-    compiled: bool = False  # whole batches go through torch.compile
+    kernel: Literal["torch", "native"] = "torch"
+    compiled: bool = False
 
 
 PLAIN = Arithmetic()
@@ -38,6 +49,10 @@ PLAIN = Arithmetic()
 
 class Net:
     """One module, its parameters, gradients and statistics being views of flat buffers.
+
+    Args:
+        layout: Of the model.
+        arithmetic: How it computes.
 
     >>> from torch import nn
     >>> layout = Layout.of(lambda: nn.Linear(2, 2), np.zeros((1, 2)))
@@ -47,12 +62,12 @@ class Net:
     [[3.0, 4.0]]
     """
 
-    def __init__(self, layout: Layout, how: Arithmetic = PLAIN) -> None:
+    def __init__(self, layout: Layout, arithmetic: Arithmetic = PLAIN) -> None:
         self.layout = layout
-        self.device = torch.device(how.device)
+        self.device = torch.device(arithmetic.device)
         self.dtype = layout.torch_dtype
         self.module = seeded(layout.factory, 0).to(device=self.device, dtype=self.dtype)
-        network = Network.of(self.module) if how.kernel == "native" else None
+        network = Network.of(self.module) if arithmetic.kernel == "native" else None
         self.native = None if network is None else Native(network, layout.dtype)
         self.needs_pairs = any(isinstance(m, _BatchNorm) for m in self.module.modules())
         self.floats = layout.counters.start
@@ -62,12 +77,12 @@ class Net:
         self._loaded: Array | None = None  # the vector that was loaded last
         self._twin: Net | None = None
         self._bind()
-        self._large = [] if how.compiled else large_layers(self.module)
+        self._large = [] if arithmetic.compiled else large_layers(self.module)
         self._factors: dict[nn.Linear, list[Span]] = {}  # large layers whose gradient is left as two factors
         for layer in self._large:
             layer.forward = partial(self._linear, layer)  # type: ignore[method-assign]
         self._compiled: Any = None
-        if how.compiled:
+        if arithmetic.compiled:
             self._compiled = torch.compile(self.module, fullgraph=True, dynamic=False, options={"compile_threads": 1})
 
     def _bind(self) -> None:
@@ -180,6 +195,14 @@ class Net:
         """Outputs of the module for a batch and, if asked for, the features that its head turned into them.
 
         Only whole batches, which all have one shape, go through a compiled module.
+
+        Args:
+            x: Inputs (B, ...), as `tensor` gives them.
+            features: Whether to give the features, too, for which the module needs `features` and `head`.
+            whole: Whether the batch is a whole one.
+
+        Returns:
+            Outputs (B, C), and features or None.
         """
         if features:
             seen = self.module.features(x)  # type: ignore[operator]
@@ -222,14 +245,14 @@ class Net:
 
     @torch.no_grad()
     def scores(self, x: Array) -> Array:
-        """Outputs of the module in evaluation mode."""
+        """Outputs of the module in evaluation mode, B x C."""
         self.module.eval()
         out: Array = self.module(self.tensor(x)).cpu().numpy()
         return out
 
     @torch.no_grad()
     def log_probabilities(self, x: Array) -> Array:
-        """Log-probability of every class, one row per sample."""
+        """Log-probability of every class, B x C; two columns also where the module has one output."""
         self.module.eval()
         scores = self.module(self.tensor(x))
         if scores.shape[1] == 1:

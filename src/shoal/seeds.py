@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+__all__ = ["Key", "hash_ids", "mix"]
+
 
 @dataclass(frozen=True)
 class Key:
@@ -15,6 +17,12 @@ class Key:
 
     Calling a key narrows its purpose; `at` sets the round, `of` the client, `member` gives the streams of another
     member of an ensemble. Two keys with the same fields give the same numbers on every machine.
+
+    Args:
+        seed: Of the run.
+        purpose: What the numbers are for, as a path.
+        round: The round they belong to.
+        client: The client they belong to; None: the server.
 
     >>> key = Key(seed=1).at(3)
     >>> key("train").of("ann") == Key(1)("train").at(3).of("ann")
@@ -32,9 +40,11 @@ class Key:
         return replace(self, purpose=f"{self.purpose}/{purpose}")
 
     def at(self, round: int) -> Key:
+        """The same purpose in another round."""
         return replace(self, round=round)
 
     def of(self, client: str) -> Key:
+        """The same purpose for one client."""
         return replace(self, client=client)
 
     def member(self, k: int) -> Key:
@@ -59,12 +69,29 @@ class Key:
         return self.number & (2**63 - 1)
 
     def scores(self, hashes_N: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-        """One pseudo-random number per client, a function of this key and of the client's own hash alone."""
+        """One pseudo-random number per client, a function of this key and of the client's own hash alone.
+
+        Args:
+            hashes_N: `hash_ids` of the clients.
+
+        Returns:
+            64 random bits per client; a client's do not depend on who else is there.
+        """
         return mix(hashes_N ^ np.uint64(self.number & (2**64 - 1)))
 
 
 def mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection that looks random."""
+    """The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection that looks random.
+
+    Args:
+        z: Numbers of 64 bits.
+
+    Returns:
+        As many others.
+
+    >>> hex(mix(np.array([0], np.uint64))[0])
+    '0xe220a8397b1dcdaf'
+    """
     z = z + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -73,7 +100,17 @@ def mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def hash_ids(ids: tuple[str, ...]) -> npt.NDArray[np.uint64]:
-    """64 bits per client id, the same on every machine."""
+    """64 bits per client id, the same on every machine.
+
+    Args:
+        ids: Of N clients.
+
+    Returns:
+        One number of 64 bits each.
+
+    >>> hash_ids(("ann", "bob"))[1] == hash_ids(("bob",))[0]
+    np.True_
+    """
     digest = hashlib.blake2b
     raw = b"".join(digest(i.encode(), digest_size=8).digest() for i in ids)
     return np.frombuffer(raw, dtype="<u8").astype(np.uint64)

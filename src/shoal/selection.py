@@ -10,10 +10,15 @@ import numpy as np
 from shoal.seeds import Key
 from shoal.types import Cohort, Roster
 
+__all__ = ["All", "Random", "RoundRobinThenRandom"]
+
 
 @dataclass(frozen=True)
 class Random:
     """Uniform without replacement: the `k` clients of smallest hash(key, id); everybody if there are fewer.
+
+    Args:
+        k: Clients a round.
 
     >>> roster = Roster(("a", "b", "c", "d"), np.ones(4))
     >>> len(Random(2)(roster, Key(0).at(1))), Random(9)(roster, Key(0).at(1))
@@ -31,7 +36,10 @@ class Random:
 
 @dataclass(frozen=True)
 class RoundRobinThenRandom:
-    """Clients in order, `k` a round, until everybody had a turn; at random from then on (spec D1).
+    """Clients in order, `k` a round, until everybody had a turn; at random from then on (departure D1).
+
+    Args:
+        k: Clients a round.
 
     >>> roster = Roster(("a", "b", "c"), np.ones(3))
     >>> [RoundRobinThenRandom(2)(roster, Key(0).at(t)) for t in (1, 2)]

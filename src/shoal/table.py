@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from shoal.types import Array, Cohort
 
+if TYPE_CHECKING:
+    from shoal.layout import Layout
+
+__all__ = ["Personal", "Portion", "Serving", "Table"]
+
+TOGETHER = 1 << 28  # bytes of models with personal parts that are put together at a time
+
 
 @dataclass(frozen=True)
 class Table:
     """Client ids to rows, only for clients seen so far. Immutable: `put` gives a new table.
+
+    Args:
+        ids: The clients, sorted.
+        rows: A number or a vector for each.
 
     >>> table = Table().put(("b", "a"), np.array([1, 0])).put(("c",), np.array([1]))
     >>> table.ids, table.rows.tolist()
@@ -37,7 +48,15 @@ class Table:
         return client in self._place
 
     def put(self, ids: Cohort, rows: Array) -> Table:
-        """A table that holds these rows too, newer ones in place of older ones."""
+        """A table that holds these rows too, newer ones in place of older ones.
+
+        Args:
+            ids: N clients.
+            rows: N rows.
+
+        Returns:
+            A new table.
+        """
         if not ids:
             return self
         merged = tuple(sorted({*self.ids, *ids}))
@@ -49,7 +68,15 @@ class Table:
         return Table(merged, out)
 
     def get(self, ids: Cohort, default: Array | float) -> Array:
-        """One row per id; `default` (a number or a row) for clients the table does not hold."""
+        """One row per id; `default` (a number or a row) for clients the table does not hold.
+
+        Args:
+            ids: N clients, in any order.
+            default: What the others get.
+
+        Returns:
+            N rows.
+        """
         shape = self.rows.shape[1:] if self.ids else np.shape(default)
         dtype = self.rows.dtype if self.ids else np.asarray(default).dtype
         out = np.empty((len(ids), *shape), dtype)
@@ -61,18 +88,101 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Serving:
-    """Which model answers for which client: K models, and a table from client to model.
+class Personal:
+    """A part of the model that every client has for itself, such as its head.
 
-    `table=None` means everybody is served by model 0. `kind` says what a model stands for: `one` for all, one per
-    `group`, each client's `own`, or a `vote` of all models for everybody. `beside` are models that serve nobody and
-    are tested on everybody all the same, by name.
+    Args:
+        parts: Names of the layout, such as `last`, `statistics` or `head.weight`.
+        table: Client id to its numbers of those parts, one after the other; who is not in it has those of the model.
+
+    >>> from torch import nn
+    >>> from shoal.layout import Layout
+    >>> layout = Layout.of(lambda: nn.Linear(1, 2), np.zeros((1, 1)))                   # two weights, two biases
+    >>> own = Personal(("bias",), Table(("ann",), np.array([[8.0, 9.0]])))
+    >>> own.put_into(np.zeros(4), "ann", layout).tolist(), own.put_into(np.zeros(4), "bob", layout).tolist()
+    ([0.0, 0.0, 8.0, 9.0], [0.0, 0.0, 0.0, 0.0])
+    """
+
+    parts: tuple[str, ...]
+    table: Table
+
+    def places(self, layout: Layout) -> list[slice]:
+        """Where the parts stand in the vector, in the order of a row of the table."""
+        return [place for part in self.parts for place in layout.slices(part)]
+
+    def put_into(self, model_P: Array, client: str, layout: Layout) -> Array:
+        """A model with the client's own part.
+
+        Args:
+            model_P: What the client shares with others; not changed.
+            client: Its id.
+            layout: Of the model.
+
+        Returns:
+            P numbers.
+        """
+        if client not in self.table:
+            return model_P
+        own_D, out_P, at = self.table.get((client,), 0.0)[0], model_P.copy(), 0
+        for place in self.places(layout):
+            out_P[place] = own_D[at : at + place.stop - place.start]
+            at += place.stop - place.start
+        return out_P
+
+
+class Portion(NamedTuple):
+    """Clients that are tested together: the models, and which of them each is sent; None: all of them, to vote.
+
+    Attributes:
+        cohort: The clients.
+        models_KP: The models.
+        which_N: The model of each; None: all of them.
+
+    >>> Portion(("ann",), np.zeros((2, 3)), None).which_N is None
+    True
+    """
+
+    cohort: Cohort
+    models_KP: Array
+    which_N: Array | None
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Which model answers for which client, and so how a client is tested: K models, and a table from client to model.
+
+    Args:
+        models_KP: The models.
+        table: Client id to the number of its model; None: everybody is served by model 0.
+        kind: What a model stands for: `one` for all, one per `group`, each client's `own`, or all in a `vote`.
+        auxiliary_models: Models that serve nobody and are tested on everybody all the same, by name.
+        personal: A part of the model that every client has for itself.
+
+    >>> serving = Serving(np.zeros((2, 1)), Table(("ann", "bob"), np.array([1, 0])))
+    >>> serving.which(("ann", "zoe")).tolist(), serving.served(("ann", "zoe")), serving.is_grouped
+    ([1, -1], ('ann',), True)
     """
 
     models_KP: Array
     table: Table | None = None
     kind: Literal["one", "group", "own", "vote"] = "group"
-    beside: Mapping[str, Array] = field(default_factory=dict)
+    auxiliary_models: Mapping[str, Array] = field(default_factory=dict)
+    personal: Personal | None = None
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether a model stands for a group of clients."""
+        return self.kind == "group"
+
+    @property
+    def is_own(self) -> bool:
+        """Whether every client has a whole model for itself."""
+        return self.kind == "own"
+
+    @property
+    def votes(self) -> bool:
+        """Whether all models answer for everybody."""
+        return self.kind == "vote"
 
     def which(self, ids: Cohort) -> Array:
         """The number of each client's model, -1 where it has none yet."""
@@ -83,3 +193,59 @@ class Serving:
     def groups(self, ids: Cohort) -> Mapping[str, int]:
         """Client id to group number, for the clients that have one."""
         return {name: int(k) for name, k in zip(ids, self.which(ids), strict=True) if k >= 0}
+
+    def served(self, ids: Cohort) -> Cohort:
+        """Those of the clients that have a model."""
+        has_N = self.which(ids) >= 0
+        return ids if has_N.all() else tuple(name for name, has in zip(ids, has_N, strict=True) if has)
+
+    def each(self, cohort: Cohort, layout: Layout) -> Iterator[Array]:
+        """The model of every client, one after the other, with its personal part.
+
+        Args:
+            cohort: Clients that have a model.
+            layout: Of the models.
+
+        Yields:
+            P numbers.
+        """
+        for client, k in zip(cohort, self.which(cohort), strict=True):
+            model_P = self.models_KP[k]
+            yield model_P if self.personal is None else self.personal.put_into(model_P, client, layout)
+
+    def models_for(self, client: str, layout: Layout) -> Array:
+        """The models that answer for a client: its own one with its personal part, all that vote, or none yet.
+
+        Args:
+            client: Its id.
+            layout: Of the models.
+
+        Returns:
+            Models, M x P.
+        """
+        if self.votes:
+            return self.models_KP
+        models = [*self.each(self.served((client,)), layout)]
+        return np.stack(models) if models else self.models_KP[:0]
+
+    def portions(self, cohort: Cohort, layout: Layout) -> Iterator[Portion]:
+        """What must be sent to test clients that have a model.
+
+        Models with personal parts are put together a few clients at a time, so that a large federation of small heads
+        does not become one of whole models.
+
+        Args:
+            cohort: The clients.
+            layout: Of the models.
+
+        Yields:
+            Portions whose cohorts make up the clients, in order.
+        """
+        if self.personal is None:
+            yield Portion(cohort, self.models_KP, None if self.votes else self.which(cohort))
+            return
+        step = max(1, TOGETHER // layout.bytes)
+        for i in range(0, max(len(cohort), 1), step):
+            some = cohort[i : i + step]
+            models_NP = np.stack([*self.each(some, layout)]) if some else self.models_KP[:0]
+            yield Portion(some, models_NP, np.arange(len(some)))

@@ -1,83 +1,78 @@
-"""The records and protocols everything hangs on: rosters, tasks, answers, engines, algorithms.
+"""The contracts everything hangs on: tasks, solvers, engines, algorithms. The records they exchange come along.
 
 Shapes are part of names: N clients of a cohort, K models, P numbers of a flat model, C classes, B samples of a batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from shoal.seeds import Key, hash_ids
+from shoal.records import (
+    EVERYBODY,
+    Answer,
+    Answers,
+    Array,
+    Cohort,
+    Failure,
+    Memory,
+    Record,
+    Ref,
+    Representation,
+    Roster,
+    expect,
+)
+from shoal.seeds import Key
 
 if TYPE_CHECKING:
-    from shoal.layout import Layout
+    from shoal.costs import Parallel
+    from shoal.layout import Layout, ModelFactory
     from shoal.net import Net
+    from shoal.solvers import LossTerm, Trained
     from shoal.table import Serving
 
-Array = npt.NDArray[Any]
-Cohort = tuple[str, ...]
-Answer = Mapping[str, Any]  # what leaves a client: name -> number or array
-Memory = Mapping[str, Any]  # what a client keeps for itself between tasks
-
-
-@dataclass(frozen=True)
-class Roster:
-    """Who is there: client ids in canonical (sorted) order, training sizes and published tags; fixed for a round."""
-
-    ids: Cohort
-    sizes_N: Array
-    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # client id -> what its owner publishes
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @cached_property
-    def hashes_N(self) -> npt.NDArray[np.uint64]:
-        return hash_ids(self.ids)
-
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.ids)}
-
-    def size(self, client: str) -> int:
-        return int(self.sizes_N.sum()) if client == EVERYBODY else int(self.sizes_N[self._place[client]])
-
-    def sizes(self, cohort: Sequence[str]) -> list[int | None]:
-        """The training sizes of several clients; None for those that are not there."""
-        place, sizes_N = self._place, self.sizes_N
-        if EVERYBODY in cohort:
-            return [self.size(c) if c in self else None for c in cohort]
-        return [None if (i := place.get(c)) is None else int(sizes_N[i]) for c in cohort]
-
-    def __contains__(self, client: str) -> bool:
-        return client in self._place or client == EVERYBODY
-
-
-@dataclass(frozen=True)
-class Ref:
-    """Vectors that a client keeps and the engine holds once for all clients: rows of its library.
-
-    `sent` marks rows of the models of the call itself, which the engine files under their final numbers.
-    """
-
-    rows: tuple[int, ...]
-    flat: bool  # one vector, not a stack of them
-    sent: bool = False
-
-
-EVERYBODY = "*"  # a simulated engine knows one more client: the union of all training data
+__all__ = [
+    "EVERYBODY",
+    "Algorithm",
+    "Answer",
+    "Answers",
+    "Array",
+    "Bulk",
+    "ClientData",
+    "Cohort",
+    "Engine",
+    "Failure",
+    "Field",
+    "Memory",
+    "Record",
+    "Ref",
+    "Representation",
+    "Roster",
+    "Select",
+    "Solver",
+    "Task",
+    "expect",
+    "option",
+]
 
 
 class ClientData(Protocol):
-    """One client's samples: `data("train")` gives inputs and labels as numpy arrays."""
+    """One client's samples: `data("train")` gives inputs and labels as numpy arrays.
+
+    >>> from shoal.data import build
+    >>> data: ClientData = build("digits").client("00")
+    >>> x, y = data("train")
+    >>> len(x) == len(y) == len(data.labels("train"))
+    True
+    """
 
     def __call__(self, split: str) -> tuple[Array, Array]: ...
+
+    def labels(self, split: str) -> Array:
+        """The labels alone, for which inputs need not be gathered."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -86,71 +81,115 @@ class Field:
 
     `count` is the weight of a client: a whole number from 1 to 10^9, at most ten times the announced size. A field
     called `choice` is the number of a model or group, and becomes `which_N` of the answers.
+
+    Args:
+        kind: `float`, `int` or `count`.
+        shape: Letters; none: one number.
+        low: The least value.
+        high: The greatest value; `K`: the number of one of the models sent.
+
+    >>> Field("float", ("P",)).shape
+    ('P',)
     """
 
     kind: Literal["float", "int", "count"]
     shape: tuple[str, ...] = ()
     low: float | None = None
-    high: float | Literal["K"] | None = None  # K: a number of one of the models sent
+    high: float | Literal["K"] | None = None
 
 
-@runtime_checkable
-class Task(Protocol):
-    """What happens on one client, on its own data: a frozen record with one pure function."""
+class Bulk(Protocol):
+    """How a task answers for many clients at once: every sample goes through a model once, sums by client follow.
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def models(self) -> Literal["one", "all", "none"]: ...
+    >>> from shoal.tasks import Evaluate
+    >>> Evaluate("test").bulk.split
+    'test'
+    """
 
     @property
-    def fields(self) -> Mapping[str, Field]: ...
+    def split(self) -> str:
+        """Which samples."""
+        ...
 
-    def __call__(
-        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
-    ) -> tuple[Answer, Memory]: ...
+    def forward(self, net: Net, x: Array) -> Array:
+        """What one slice of samples gives with the model loaded: log-probabilities, B x C."""
+        ...
 
-    def work(self, samples: int, models: int) -> tuple[int, int]:
-        """Samples sent forward and backward through a model on a client with so many training samples."""
+    def tally(self, logp_BC: Array, y_B: Array, owner_B: Array, n: int) -> Mapping[str, Array]:
+        """The answers of n clients, stacked; `owner_B` says whose each sample is."""
         ...
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A client that was left out of a call, and why."""
+class Task(ABC):
+    """What happens on one client, on its own data: a frozen dataclass with one pure function.
 
-    client: str
-    reason: str
+    `name`, `models`, `fields`, the call and `work` must be there; the others have defaults.
 
-
-@dataclass(frozen=True)
-class Answers:
-    """The answers of the clients that succeeded, stacked in canonical order, and the list of the others.
-
-    >>> got = Answers(("a", "b"), np.array([0, 0]), {"loss": np.array([0.5, 0.7])})
-    >>> got["loss"].mean().round(2)
-    np.float64(0.6)
+    >>> from shoal.tasks import Losses
+    >>> task = Losses("train")
+    >>> task.name, task.models, task.work(10, models=4)
+    ('losses', 'all', (40, 0))
     """
 
-    cohort: Cohort
-    which_N: Array  # the model each client started from or chose
-    fields: Mapping[str, Array] = field(default_factory=dict)
-    failed: tuple[Failure, ...] = ()
-    models_KP: Array | None = None  # the models that were sent
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """How records call it."""
 
-    def __getitem__(self, name: str) -> Array:
-        return self.fields[name]
+    @property
+    @abstractmethod
+    def models(self) -> Literal["one", "all", "none"]:
+        """What a client is sent."""
 
-    def __len__(self) -> int:
-        return len(self.cohort)
+    @property
+    @abstractmethod
+    def fields(self) -> Mapping[str, Field]:
+        """Exactly what leaves the client."""
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.cohort)
+    @abstractmethod
+    def __call__(
+        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
+    ) -> tuple[Answer, Memory]:
+        """Do it.
+
+        Args:
+            net: The module on a flat vector, and its loss.
+            models: The model sent, all K of them, or none.
+            data: The client's samples.
+            memory: What the client keeps.
+            key: The randomness of this client in this call.
+
+        Returns:
+            What leaves the client, and what it keeps from now on.
+        """
+
+    @abstractmethod
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        """Samples sent forward and backward through a model on a client with so many training samples."""
+
+    @property
+    def uncounted(self) -> int:
+        """Of the vectors sent, those that the papers do not count."""
+        return 0
+
+    @property
+    def diagnostic(self) -> bool:
+        """Whether it is done to look at a method, not by it: then its traffic is none of the method's."""
+        return False
+
+    @property
+    def bulk(self) -> Bulk | None:
+        """How it answers for many clients at once, if it can."""
+        return None
 
 
 class Engine(Protocol):
-    """Lets clients do tasks. Algorithms cannot tell engines apart."""
+    """Lets clients do tasks. Algorithms cannot tell engines apart.
+
+    >>> from shoal.engine import Engine as TheEngine    # the class that has all this, over any back end
+    >>> {"clients", "map", "chain"} <= set(dir(TheEngine))
+    True
+    """
 
     @property
     def clients(self) -> Roster: ...
@@ -165,57 +204,104 @@ class Engine(Protocol):
         models_KP: Array | None,
         which_N: Array | None,
         key: Key,
-        least: int | None = None,  # answers without which the round fails; None: as many as the run asks for
+        min_answers: int | None = None,  # answers without which the round fails; None: as many as the run asks for
     ) -> Answers: ...
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers: ...
 
 
-@dataclass(frozen=True)
-class Compared:
-    """What a method looked at to tell clients apart: a row per client, and whether directions or distances count."""
+class Solver(Protocol):
+    """Local training on one client's samples, as tasks and algorithms know it. `SGD` is one.
 
-    what: str  # such as "updates"
-    measure: Literal["cosine", "euclidean"]
-    cohort: Cohort
-    rows_ND: Array
-    from_KD: Array | None = None  # if the rows are to be taken from somewhere else than zero: there, row by `which_N`
-    which_N: Array | None = None
-
-
-@dataclass(frozen=True)
-class Record:
-    """What an algorithm reports of a round: its training answers, what servers relayed, measures and events."""
-
-    trained: Answers | None = None
-    relayed: int = 0  # models exchanged among servers
-    handed: int = 0  # models that clients handed to the next one directly: sent once, not up and down again
-    stays: bool = False  # in a real federation nothing would have travelled: models were moved by the simulation alone
-    measures: Mapping[str, Any] = field(default_factory=dict)
-    events: tuple[Mapping[str, Any], ...] = ()
-    compared: Compared | None = None  # None: the run looks at what clients trained
-
-
-class Algorithm(Protocol):
-    """A frozen dataclass of hyper-parameters with pure methods; `state` names the class of what it carries on."""
+    >>> from shoal.solvers import SGD
+    >>> solver: Solver = SGD(epochs=2, batch=10)
+    >>> solver.steps_for(25), solver.passes(25)
+    (6, 50)
+    """
 
     @property
-    def state(self) -> type[Any]: ...
+    def batch(self) -> int:
+        """Samples of a step."""
+        ...
 
-    def init(self, engine: Engine, key: Key) -> tuple[Any, Record]: ...
+    def __call__(
+        self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Array | None = None
+    ) -> Trained:
+        """Train from `start_P`; `velocity` is what the client kept of the last time, if it keeps any."""
+        ...
 
-    def step(self, state: Any, engine: Engine, key: Key) -> tuple[Any, Record]: ...
+    def steps_for(self, n: int) -> int:
+        """Mini-batch steps of a client of n samples."""
+        ...
 
-    def serve(self, state: Any) -> Serving: ...
+    def passes(self, n: int) -> int:
+        """Samples sent through the model and back for a client of n samples."""
+        ...
 
-    def assign(self, state: Any, cohort: Cohort, engine: Engine, key: Key) -> Answers: ...
+    def plus(self, *terms: LossTerm) -> Solver:
+        """The same with more loss terms."""
+        ...
 
-    # Optional: `wrap(model, sample) -> model`, for methods that train another model than the one given (FedFusion), and
-    # `parallel(rounds, clients) -> Parallel`, for methods to which the cost models of `shoal.costs` apply.
+    def pretraining(self, steps: int | None = None) -> Solver:
+        """One for a first look: so many steps, or one epoch; nothing is kept, nothing decays, no terms."""
+        ...
+
+
+class Algorithm(ABC):
+    """A method: a frozen dataclass of hyper-parameters, with pure methods over a state.
+
+    `init`, `step`, `serve` and `assign` must be there; `wrap` and `parallel` have defaults.
+
+    >>> import shoal
+    >>> issubclass(shoal.IFCA, Algorithm), shoal.IFCA(groups=4).groups
+    (True, 4)
+    """
+
+    state: ClassVar[type[Any]]  # the class of what it carries from round to round
+    solver: Solver | None = None  # what trains on clients; most methods have it as a field
+
+    @abstractmethod
+    def init(self, engine: Engine, key: Key) -> tuple[Any, Record]:
+        """The state before round 1, and the record of round 0."""
+
+    @abstractmethod
+    def step(self, state: Any, engine: Engine, key: Key) -> tuple[Any, Record]:
+        """One round: the next state, and what the round reports."""
+
+    @abstractmethod
+    def serve(self, state: Any) -> Serving:
+        """Which model serves whom."""
+
+    @abstractmethod
+    def assign(self, state: Any, cohort: Cohort, engine: Engine, key: Key) -> Answers:
+        """The model or group of clients that were not there before, as `which_N` of the answers."""
+
+    def wrap(self, model: ModelFactory, sample: Array) -> ModelFactory:
+        """The model that is trained, made of the one that was given (FedFusion); as it is by default.
+
+        Args:
+            model: What makes the model that was given.
+            sample: One input, as a batch.
+
+        Returns:
+            What makes the model that is trained.
+        """
+        return model
+
+    def parallel(self, rounds: int, clients: int) -> Parallel | None:
+        """How parallel the method is, where the cost models of `shoal.costs` apply to it; None where they do not."""
+        return None
 
 
 class Select(Protocol):
-    """Chooses the clients of a round from a roster."""
+    """Chooses the clients of a round from a roster.
+
+    >>> import numpy as np
+    >>> from shoal import All
+    >>> from shoal.seeds import Key
+    >>> All()(Roster(("ann", "bob"), np.ones(2)), Key(0))
+    ('ann', 'bob')
+    """
 
     def __call__(self, clients: Roster, key: Key) -> Cohort: ...
 
@@ -223,6 +309,15 @@ class Select(Protocol):
 def option(default: Any, help: str, *, low: float | None = None, key: str | None = None) -> Any:
     """A hyper-parameter of an algorithm: its default, one line of help, the least value, and its key if that is
     not its name.
+
+    Args:
+        default: Its value if nobody gives one.
+        help: What `shoal list ALGORITHM` says.
+        low: The least value.
+        key: Its name on the command line, if that is not the field's.
+
+    Returns:
+        A field of a dataclass.
 
     >>> option(1.0, "strength of the proximal term", low=0).metadata["help"]
     'strength of the proximal term'

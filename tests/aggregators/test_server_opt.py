@@ -10,8 +10,10 @@ import pytest
 from torch import nn
 
 from shoal.aggregators import Rule, ServerOptimiser, per_group
+from shoal.aggregators.server_opt import second_moment
 from shoal.errors import BadInput
 from shoal.layout import Layout
+from shoal.seeds import Key
 from shoal.types import Answers, Array
 
 W = np.array([1.0, -1.0])
@@ -68,10 +70,25 @@ def test_two_clients_through_the_lift_and_statistics_that_stay_a_mean() -> None:
     updates = np.array([[4.0, 0, 0, 0, 4, 0, 0, 0, 1], [0, -4, 0, 0, 0, 8, 0, 0, 2]])
     got = Answers(("a", "b"), np.zeros(2, int), {"update": updates, "count": np.array([1, 3])})
     lift = per_group(ServerOptimiser("adam", LR, B1, B2, TAU), layout)
-    new, s = lift.apply(model, got, lift.init(model))
+    new, s = lift.apply(model, got, lift.init(model), Key(0))
     np.testing.assert_allclose(new[0, :2], [moved(1, 0.1, 0.4375), moved(-1, -0.3, 2.4375)])  # D = (1, -3), as above
     np.testing.assert_allclose(new[0, 4:], [11, 26, 1, 1, 6])  # means by samples, and the largest counter
-    assert s["m"].shape == (1, 4)
+    np.testing.assert_allclose(s["m"], [[0.1, -0.3, 0, 0]])
+    np.testing.assert_allclose(s["v"], [[0.4375, 2.4375, 0.1875, 0.1875]])
+    updates[:, 8] = 0  # nobody counted anything
+    still = Answers(("a", "b"), np.zeros(2, int), {"update": updates, "count": np.array([1, 3])})
+    assert lift.apply(model, still, lift.init(model), Key(0))[0][0, 8] == 4
+
+
+def test_yogi_stays_where_it_agrees_with_the_last_update() -> None:
+    assert second_moment("yogi", np.array([4.0]), np.array([2.0]), 0.5).tolist() == [4.0]
+
+
+def test_the_ends_of_what_may_be_set() -> None:
+    forgets = ServerOptimiser("adam", lr=0.0, beta1=0.0, beta2=0.0)
+    assert forgets.step(W, FIRST, forgets.init(W))[0].tolist() == W.tolist()
+    with pytest.raises(BadInput, match="server optimiser"):
+        second_moment("sgd", W, FIRST, 0.5)  # type: ignore[arg-type]
 
 
 def test_plain_shares() -> None:

@@ -10,8 +10,9 @@ from tests.conftest import small_net
 from torch import nn
 
 import shoal
+from shoal.backends import Serial
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.layout import Layout
 from shoal.seeds import Key
 from shoal.selection import All
@@ -34,8 +35,8 @@ def pair() -> Federation:
 
 
 def after_one_round(algorithm: shoal.FedAvg | shoal.FedProx, federation: Federation) -> Array:
-    engine = Front(Serial(), Layout.of(line, federation.sample(), "float64"))
-    engine.use(federation)
+    engine = Engine(Serial(), Layout.of(line, federation.sample(), "float64"))
+    engine.set_federation(federation)
     state, _ = algorithm.init(engine, Key(0).at(0))
     state, _ = algorithm.step(state, engine, Key(0).at(1))
     w_P: Array = state.w_KP[0]
@@ -116,3 +117,11 @@ def test_an_object_is_as_good_as_a_name(toy: Federation) -> None:
     made = shoal.FedAvg(select=shoal.Random(5), solver=SGD(lr=0.1).plus(Proximal(0.5)))
     given = shoal.run(made, toy, small_net, rounds=2, engine=Serial())
     assert named.serving.models_KP.tobytes() == given.serving.models_KP.tobytes()
+
+
+def test_of_pooled_data_no_model_travels(toy: Federation) -> None:
+    engine = Engine(Serial(), Layout.of(small_net, toy.sample()))
+    engine.set_federation(toy)
+    state, _ = shoal.Central().init(engine, Key(0).at(0))
+    _, record = shoal.Central().step(state, engine, Key(0).at(1))
+    assert record.not_transmitted

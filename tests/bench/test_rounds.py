@@ -9,16 +9,18 @@ import pytest
 import torch
 from torch import nn
 
+from shoal.backends import Serial
 from shoal.bench.agreement import compare
 from shoal.bench.machine import cpu_seconds, flops
 from shoal.bench.plain import PlainLoop
 from shoal.bench.rounds import Contender, cost, line, time_rounds
 from shoal.bench.run import bench
-from shoal.bench.workloads import WORKLOADS, Draws, Workload
+from shoal.bench.workloads import WORKLOADS, RecurringCohorts, Workload
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.errors import BadInput
-from shoal.experiment.loop import Plan, play
+from shoal.loop.plan import Plan
+from shoal.loop.rounds import run_rounds
 from shoal.seeds import Key
 
 
@@ -65,8 +67,8 @@ def test_shoal_and_the_plain_loop_learn_alike(tiny: Workload) -> None:
     federation, _ = tiny.federation()
     layout = tiny.layout(federation)
     loop = PlainLoop(tiny, federation, layout)
-    moments = play(Plan(tiny.algorithm(), federation, layout, 10, 0), Front(Serial(), layout))
-    ours = [m.row["accuracy"] for m in moments if m.round]
+    results = run_rounds(Plan(tiny.algorithm(), federation, layout, 10, 0), Engine(Serial(), layout))
+    ours = [m.row["accuracy"] for m in results if m.round]
     theirs = [loop() for _ in range(10)]
     assert abs(ours[-1] - theirs[-1]) < 0.1
 
@@ -76,14 +78,14 @@ def test_chains_train_in_sequence(tiny: Workload) -> None:
     federation, _ = chained.federation()
     assert [len(g) for g in chained.groups(federation.ids[:4])] == [2, 2]
     layout = chained.layout(federation)
-    row = [m for m in play(Plan(chained.algorithm(), federation, layout, 1, 0), Front(Serial(), layout))][-1].row
+    row = [m for m in run_rounds(Plan(chained.algorithm(), federation, layout, 1, 0), Engine(Serial(), layout))][-1].row
     assert row["traffic"]["train"]["down"] == 4
 
 
 def test_every_turn_has_the_same_work() -> None:
     ids = tuple(f"{i:02d}" for i in range(30))
     roster = Federation.from_arrays({c: (np.eye(2), [0, 1]) for c in ids}, test=0).roster
-    rounds = [Draws(4, 3)(roster, Key(7).at(t)) for t in range(6)]
+    rounds = [RecurringCohorts(4, 3)(roster, Key(7).at(t)) for t in range(6)]
     assert rounds[:3] == rounds[3:]
     assert len(set(rounds)) == 3
 

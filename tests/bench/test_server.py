@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.bench.grouping import time_grouping
-from shoal.bench.server import PARAMETERS, memory_of, one, pieces
+from shoal.bench.server import PARAMETERS, memory_of, one, server_steps
 from shoal.measures import edc_embedding
 
 
 def test_pieces_and_their_figures() -> None:
-    found = list(pieces(12, PARAMETERS))
+    found = list(server_steps(12, PARAMETERS))
     assert [p.name for p in found] == ["cosine", "edc", "madc", "weighted k-means"]
     got = one(found[0], 12, PARAMETERS, 1)
     assert got["way"] == "scikit-learn"

@@ -56,5 +56,5 @@ def test_nothing_stands_out_and_what_is_no_run(shoal: Shoal, tmp_path: Path) -> 
     assert "(not complete)" in shoal("advise", "runs/one").stdout
     wrong = shoal("advise", "nowhere")
     assert wrong.exit_code == 4
-    assert wrong.stderr == "shoal: nowhere is not a run folder: it has no config.toml\n"
+    assert wrong.stderr == "shoal: there is no folder nowhere; give one that holds a run or a sweep\n"
     assert shoal("advise").exit_code == 2

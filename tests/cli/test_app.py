@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from tests.cli.conftest import Shoal
 
 from shoal.version import __version__
@@ -34,3 +35,15 @@ def test_usage_errors_are_wrong_input(shoal: Shoal) -> None:
     assert shoal("fly").exit_code == 2
     assert shoal("run", "--fast").exit_code == 2
     assert shoal("compare").exit_code == 2
+
+
+@pytest.mark.parametrize("module", ["shoal", "shoal.cli"])
+def test_python_runs_the_package_as_the_command(module: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, "version"], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == (f"shoal {__version__}\n", 0), done.stderr
+
+
+def test_a_command_that_is_not_there_is_suggested_once(shoal: Shoal) -> None:
+    said = shoal("rnu").stderr
+    assert said.count("did you mean 'run'?") == 1
+    assert said.lower().count("did you mean") == 1

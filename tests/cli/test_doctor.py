@@ -25,7 +25,7 @@ def test_a_broken_engine_is_found(shoal: Shoal, monkeypatch: pytest.MonkeyPatch)
     def dead(*args: object) -> None:
         raise OSError("no processes left")
 
-    monkeypatch.setattr("shoal.experiment.prepare.Workers", dead)
+    monkeypatch.setattr("shoal.setup.prepare.Workers", dead)
     result = shoal("doctor")
     assert result.exit_code == 1
     assert "problem  engine local" in result.stdout

@@ -12,7 +12,23 @@ BAD_WORDS = {
     "algorithm in a sweep": ("run fedavg feprox", "unknown algorithm 'feprox'"),
     "algorithm as a key": ("run algorithm=nope", "unknown algorithm 'nope'"),
     "key": ("run ronds=3", "unknown key 'ronds'; did you mean 'rounds'?"),
-    "own key of another": ("run fedavg mu=1", "unknown key 'mu'"),
+    "own key of another": ("run fedavg mu=1", "fedavg has no key mu; fedavg+, fedgroup, fedgrouprox, fedprox,"),
+    "no groups": (
+        "run local groups=4",
+        "local has no key groups; fedgroup, fedgrouprox, fesem, flexcfl,",
+    ),
+    "no groups in a sweep": ("run fedavg local groups=4", "fedavg and local have no key groups; fedgroup,"),
+    "groups=auto": ("run ifca groups=auto engine=serial", "ifca does not find the number of groups by itself"),
+    "groups=0": ("run fedgroup groups=0 engine=serial", "groups=0 is not possible"),
+    "spaces": ("run fedavg lr = 0.1", "write lr=0.1 without spaces around the ="),
+    "space before": ("run lr =0.1", "write lr=0.1 without spaces around the ="),
+    "space after": ("run lr= 0.1", "write lr=VALUE without spaces around the ="),
+    "nothing before": ("run =0.1", "write KEY=0.1 without spaces around the ="),
+    "option": ("run --lr 0.1", "a key has no dashes: write lr=0.1 instead of --lr"),
+    "option with value": ("run fedprox --mu=0.1", "a key has no dashes: write mu=0.1 instead of --mu=0.1"),
+    "short option": ("run -lr 0.1", "a key has no dashes: write lr=0.1 instead of -lr"),
+    "option of partition": ("partition --data mnist", "a key has no dashes: write data=mnist instead of --data"),
+    "command": ("rnu", "unknown command 'rnu'; did you mean 'run'? Known:"),
     "python argument": ("run federation=digits", "unknown key 'federation'"),
     "key without value": ("run rounds=", "rounds= has no value"),
     "key without =": ("run rounds", "write rounds=VALUE"),
@@ -88,9 +104,10 @@ def test_run_folder_of_another_version(shoal: Shoal, tmp_path: Path) -> None:
 def test_not_a_run(shoal: Shoal, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
-    for place in ("folder", "file", "nowhere"):
-        assert_one_sentence(shoal("resume", place), 4, f"{place} is not a run folder")
-        assert_one_sentence(shoal("compare", place), 4, f"{place} is not a run folder")
+    for command in ("resume", "compare", "report", "advise"):
+        for place in ("folder", "file"):
+            assert_one_sentence(shoal(command, place), 4, f"{place} is not a run folder")
+        assert_one_sentence(shoal(command, "nowhere"), 4, "there is no folder nowhere")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
 
 
@@ -144,7 +161,7 @@ def test_a_bug_is_one_sentence(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) ->
     def broken(*args: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("shoal.experiment.compare.compare", broken)
+    monkeypatch.setattr("shoal.analysis.compare.compare", broken)
     result = shoal("compare", "x")
     assert_one_sentence(result, 1, "this is a bug in Shoal: ZeroDivisionError: division by zero")
     monkeypatch.setenv("SHOAL_DEBUG", "1")
@@ -155,5 +172,5 @@ def test_what_the_system_refuses(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) 
     def full(*args: object) -> None:
         raise OSError(28, "No space left on device", "runs/x/records.jsonl")
 
-    monkeypatch.setattr("shoal.experiment.compare.compare", full)
+    monkeypatch.setattr("shoal.analysis.compare.compare", full)
     assert_one_sentence(shoal("compare", "x"), 1, "no space left on device (runs/x/records.jsonl)")

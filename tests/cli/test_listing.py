@@ -5,17 +5,19 @@ import json
 import pytest
 from tests.cli.conftest import Shoal
 
+from shoal.aggregators import AGGREGATORS, TRANSFORMS
 from shoal.algorithms import ALGORITHMS
 from shoal.data.partition import PARTITIONS
-from shoal.experiment.config import Settings
-from shoal.models.registry import NAMES
+from shoal.models import MODELS
+from shoal.setup.settings import Settings
 
 KNOWN = {
     "algorithms": set(ALGORITHMS),
     "keys": {*Settings.model_fields, "out"},
     "data": {"digits", "synthetic", "mnist", "folder"},
     "partitions": set(PARTITIONS),
-    "models": set(NAMES),
+    "models": set(MODELS),
+    "aggregators": {*AGGREGATORS, *TRANSFORMS},
     "engines": {"serial", "local"},
     "trackers": {"tensorboard", "mlflow", "wandb"},
 }

@@ -5,7 +5,7 @@ import json
 import numpy as np
 from tests.cli.conftest import Shoal
 
-from shoal.cli.picture import distribution, histogram, rows_of
+from shoal.cli.partition_plot import distribution, histogram, rows_of
 
 GROUPED = "partition=cluster-dirichlet:groups=2:clients=6:alpha=1"
 
@@ -28,7 +28,7 @@ def test_json_holds_the_counts(shoal: Shoal) -> None:
 
 
 def test_the_split_is_the_one_of_a_run(shoal: Shoal) -> None:
-    from shoal.experiment.prepare import prepare
+    from shoal.setup.prepare import prepare
 
     found = json.loads(shoal("partition", GROUPED, "seed=7", "--format", "json").stdout)
     plan = prepare("fedavg", "digits", "mclr", {"partition": GROUPED.partition("=")[2], "seed": 7}).plan

@@ -22,7 +22,7 @@ def test_one_run_and_a_sweep(shoal: Shoal, tmp_path: Path) -> None:
 def test_what_is_no_run_is_said(shoal: Shoal, tmp_path: Path) -> None:
     said = shoal("report", "nowhere")
     assert said.exit_code == 4
-    assert "nowhere is not a run folder" in said.stderr
+    assert "there is no folder nowhere" in said.stderr
     assert not list(tmp_path.iterdir())
     assert shoal("report", "nowhere", "--map", "umap").exit_code == 2
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,46 @@ def test_left_out_clients_and_skipped_rounds_are_told(shoal: Shoal) -> None:
     assert result.exit_code == 1
     assert "no client could do the first round" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_suggested_commands_can_be_typed_where_paths_have_spaces(shoal: Shoal, tmp_path: Path) -> None:
+    """Every command that is suggested, read as a shell reads it, names the folder as one word."""
+    one = shoal("run", "rounds=1", "engine=serial", "out=my runs/one").stdout
+    two = shoal("run", "fedavg", "local", "rounds=1", "engine=serial", "out=my runs/two").stdout
+    taken = shoal("run", "rounds=1", "engine=serial", "out=my runs/one").stderr
+    sweep = shoal("run", "fedavg", "local", "rounds=1", "engine=serial", "out=my runs/two").stderr
+    folder = shoal("run", "my runs/one").stderr
+    config = (tmp_path / "my runs/one/config.toml").read_text().splitlines()[0]
+    for text in (one, two, taken, sweep, folder, config):
+        found = re.findall(r"shoal (?:resume|compare|report|run) [^\n`]*", text)
+        assert found, text
+        for command in found:
+            words = shlex.split(command)
+            assert any(word.startswith("my runs") for word in words), command
+            assert "my" not in words, command
+
+
+def test_a_run_in_which_some_clients_never_had_a_model_shows_its_best_with_its_coverage(
+    shoal: Shoal, tmp_path: Path
+) -> None:
+    """Two of 20 clients come in each of two rounds: after the last, four have a model at most."""
+    words = ("rounds=2", "clients_per_round=2", "selection=random", "engine=serial")
+    end = shoal("run", "local", *words, "out=runs/some").stdout
+    summary = json.loads((tmp_path / "runs/some/summary.json").read_text())
+    best, who = f"{100 * summary['best_partial_accuracy']:.1f}", f"{summary['best_partial_clients']} of 20 clients"
+    assert f"best accuracy   {best} %" in end
+    assert f"of {who}, in round {summary['best_partial_round']}" in end
+    assert "some client had no model yet; all tested ones" in end
+    shoal("run", "fedavg", *words, "out=runs/all")
+    text = shoal("compare", "runs").stdout
+    assert f"{best} ({who})" in text
+    assert "(clients)  no round had a model for all: best accuracy of those that had one, and how many" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert f"{best} ({who})" in shoal("compare", "runs", "--format", "latex").stdout
+    found = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"]
+    mine = next(line["figures"] for line in found if line["name"] == "local")
+    assert mine["best_accuracy"] is None
+    assert mine["best_partial_accuracy"]["mean"] == summary["best_partial_accuracy"]
+    assert (mine["best_partial_clients"]["mean"], mine["best_partial_of"]["mean"]) == (int(who.split()[0]), 20)
+    said = shoal("compare", "runs", "--differences").stdout
+    assert said.startswith("only one setting has best_accuracy (")

@@ -105,7 +105,11 @@ def test_bad_input() -> None:
     for n in (0, 1):
         with pytest.raises(BadInput, match=f"a cluster of {n} cannot be split"):
             bipartition(np.ones((n, n)))
-    with pytest.raises(BadInput, match="not a finite number"):
-        bipartition(np.full((2, 2), np.nan), "complete")
+    one = np.ones((3, 3))
+    one[0, 2] = np.nan
+    for similarity in (one, np.full((2, 2), np.nan)):
+        for mode in ("optimal", "complete"):
+            with pytest.raises(BadInput, match="a similarity between two clients is not a finite number"):
+                bipartition(similarity, mode)
     with pytest.raises(BadInput, match="did you mean 'optimal'"):
         bipartition(np.ones((2, 2)), "optimum")  # type: ignore[arg-type]

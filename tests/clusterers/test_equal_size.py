@@ -124,3 +124,9 @@ def test_centres_are_the_means_of_their_points() -> None:
     np.testing.assert_allclose(found.centres_LD, means(rows_ND, found.labels_N, 4))
     want = sum(((rows_ND[found.labels_N == k] - found.centres_LD[k]) ** 2).sum() / 2 for k in range(4))
     assert found.cost == pytest.approx(want)
+
+
+def test_one_cluster_has_the_mean_of_all() -> None:
+    # Mean 3, half squares (9 + 1 + 4) / 2.
+    found = equal_size_kmeans(np.array([[0.0], [4.0], [5.0]]), 1, np.random.default_rng(0))
+    assert (found.labels_N.tolist(), found.centres_LD.tolist(), found.cost) == ([0, 0, 0], [[3.0]], 7.0)

@@ -1,4 +1,4 @@
-"""ICG: sizes, one member of every cluster per group, and the property of its expectation (spec 2.11.1)."""
+"""ICG: sizes, one member of every cluster per group, and the property of its expectation."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_groups_look_alike_where_clusters_are_clear() -> None:
 
 
 def test_the_mean_group_is_the_federation_and_its_spread_as_computed() -> None:
-    # D17: E|C_m - C_global|^2 = (1/L^2) sum_l (mean squared distance of cluster l to its centroid), in expectation.
+    # Departure D17, in expectation: |C_m - C_global|^2 = (1/L^2) sum_l (mean squared distance of cluster l to its mean)
     rows = counts(40, 6, 1).astype(float)
     found = icg(rows, 10, np.random.default_rng(0))
     clusters = [rows[found.cluster_N == k] for k in range(4)]

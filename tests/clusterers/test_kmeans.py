@@ -155,3 +155,13 @@ def test_from_given_centres_numbers_stay() -> None:
     found = kmeans_from(rows, np.array([[19.0], [500.0], [1.0]]), np.ones(5))
     assert found.labels_N.tolist() == [2, 2, 0, 0, 1]
     assert found.centres_KD.tolist() == [[10.5], [20.0], [0.5]]
+
+
+def test_after_an_empty_cluster_is_filled_the_iteration_goes_on() -> None:
+    # All six are nearest to 5; their mean is 37/6, and 13, the farthest, fills cluster 1. The others' mean is then 4.8:
+    # 10 and 11 are nearer to 13, and the centres end at 1 and 34/3. F = (1 + 0 + 1 + (16 + 1 + 25) / 9) / 6.
+    rows = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [13.0]])
+    found = kmeans_from(rows, np.array([[5.0], [500.0]]), np.ones(6))
+    assert found.labels_N.tolist() == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_allclose(found.centres_KD, [[1.0], [34 / 3]])
+    assert pytest.approx((2 + 42 / 9) / 6) == found.F

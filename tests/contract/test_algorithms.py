@@ -17,15 +17,18 @@ from tests.support import Misbehaving
 
 import shoal
 from shoal.algorithms import ALGORITHMS
+from shoal.backends import Backend, Serial, Workers
 from shoal.data.federation import Federation
-from shoal.engines import Backend, Front, Serial, Workers
-from shoal.errors import ShoalError
-from shoal.experiment.codec import read, records_of, write
-from shoal.experiment.config import Settings, build_algorithm
-from shoal.experiment.loop import Moment, Plan, play
-from shoal.experiment.prepare import wrapped
+from shoal.engine import Engine
+from shoal.errors import BadInput, ShoalError
 from shoal.layout import Layout
+from shoal.loop.plan import Plan, RoundResult
+from shoal.loop.rounds import run_rounds
 from shoal.seeds import Key
+from shoal.setup.options import build_algorithm, own_keys
+from shoal.setup.prepare import wrapped
+from shoal.setup.settings import Settings
+from shoal.store.codec import read, records_of, write
 from shoal.types import Algorithm
 
 ON_WORKERS = ("fedavg", "local", "ifca", "flexcfl")  # the others run the laws of workers in `make test-all`
@@ -73,25 +76,27 @@ def plan_of(name: str, federation: Federation, rounds: int = 3, seed: int = 3, *
     return Plan(algorithm, federation, Layout.of(wrapped(algorithm, small_net, sample), sample), rounds, seed)
 
 
-def played(plan: Plan, backend: Backend | None = None, begin: Moment | None = None, **front: Any) -> list[Moment]:
-    return list(play(plan, Front(backend or Serial(), plan.layout, **front), begin))
+def played(
+    plan: Plan, backend: Backend | None = None, begin: RoundResult | None = None, **front: Any
+) -> list[RoundResult]:
+    return list(run_rounds(plan, Engine(backend or Serial(), plan.layout, **front), begin))
 
 
-def bits(plan: Plan, moment: Moment) -> bytes:
+def bits(plan: Plan, result: RoundResult) -> bytes:
     """Everything that serves clients after a moment."""
-    return models_of(plan, moment) + groups_of(plan, moment, plan.federation.ids)
+    return models_of(plan, result) + groups_of(plan, result, plan.federation.ids)
 
 
-def models_of(plan: Plan, moment: Moment) -> bytes:
-    return plan.algorithm.serve(moment.state).models_KP.tobytes()
+def models_of(plan: Plan, result: RoundResult) -> bytes:
+    return plan.algorithm.serve(result.state).models_KP.tobytes()
 
 
-def groups_of(plan: Plan, moment: Moment, ids: Sequence[str]) -> bytes:
-    return plan.algorithm.serve(moment.state).which(tuple(ids)).tobytes()
+def groups_of(plan: Plan, result: RoundResult, ids: Sequence[str]) -> bytes:
+    return plan.algorithm.serve(result.state).which(tuple(ids)).tobytes()
 
 
-def timeless(moments: list[Moment]) -> list[dict[str, Any]]:
-    return [{k: v for k, v in m.row.items() if k != "time"} for m in moments]
+def timeless(results: list[RoundResult]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in m.row.items() if k != "time"} for m in results]
 
 
 @pytest.fixture(params=sorted(set(ALGORITHMS) - set(ALIASES)))
@@ -109,8 +114,28 @@ def test_it_is_a_frozen_record_of_keywords(name: str) -> None:
     assert ALGORITHMS[name].__doc__
 
 
+def test_what_is_no_algorithm_is_refused_in_a_sentence(toy: Federation) -> None:
+    with pytest.raises(BadInput, match=r"derives from shoal.types.Algorithm, not dict"):
+        shoal.run({}, toy, small_net)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="abstract"):
+        type("Half", (Algorithm,), {})()
+
+
 def test_an_alias_is_the_same_class() -> None:
     assert all(ALGORITHMS[alias] is ALGORITHMS[name] for alias, name in ALIASES.items())
+
+
+SERVES = {"single_model": "one", "finds_groups": "group", "own_models": "own", "ensemble": "vote"}
+
+
+def test_traits_say_what_serves_a_client(name: str, toy: Federation) -> None:
+    plan, traits = plan_of(name, toy, rounds=1), ALGORITHMS.traits(name)
+    kind = plan.algorithm.serve(played(plan)[-1].state).kind
+    assert [SERVES[t] for t in SERVES if traits.get(t)] == (
+        [] if name == "given" else [kind]
+    )  # given: groups, not found
+    assert bool(traits.get("takes_number")) == ("groups" in own_keys(name) and bool(traits.get("finds_groups")))
+    assert bool(traits.get("finds_groups")) >= bool(traits.get("finds_number"))
 
 
 def test_same_seed_same_bits_another_seed_others(name: str, toy: Federation) -> None:
@@ -139,11 +164,11 @@ def test_order_of_clients_does_not_matter(name: str) -> None:
 
 def test_state_is_not_changed_in_place(name: str, toy: Federation) -> None:
     plan = plan_of(name, toy, rounds=3)
-    moments = played(plan)
-    kept = bits(plan, moments[1])
-    engine = Front(Serial(), plan.layout)
-    list(play(plan, engine, moments[1]))
-    assert bits(plan, moments[1]) == kept
+    results = played(plan)
+    kept = bits(plan, results[1])
+    engine = Engine(Serial(), plan.layout)
+    list(run_rounds(plan, engine, results[1]))
+    assert bits(plan, results[1]) == kept
 
 
 def test_state_survives_a_file(name: str, toy: Federation, tmp_path: Path) -> None:
@@ -172,6 +197,7 @@ def test_resume_gives_the_bits_of_an_undisturbed_run(
 
     whole = run(tmp_path / "whole", 5)
     run(tmp_path / "part", 3)
+    caplog.clear()  # before a run something may be said about its selection
     with caplog.at_level(logging.WARNING, "shoal"):
         part = shoal.resume(tmp_path / "part", federation=toy, model=small_net, engine=Serial(), rounds=5)
     assert not caplog.records  # a checkpoint that cannot be read would make it begin again, and hide here
@@ -240,8 +266,8 @@ def test_partial_participation_and_every_selection(name: str, toy: Federation) -
         expected = CHAINS.get(name, [members(name) * (12 if selection == "all" else 4)] * 4)[:3]
         if name in (*FIRST_EVERYBODY, *CUT_EVERYBODY):
             expected[0 if name in FIRST_EVERYBODY else 1] = 12
-        moments = played(replace(plan, eval_every=3))
-        assert [m.row["trained"] for m in moments[1:]] == ([1, 1, 1] if name == "central" else expected)
+        results = played(replace(plan, eval_every=3))
+        assert [m.row["trained"] for m in results[1:]] == ([1, 1, 1] if name == "central" else expected)
 
 
 def test_a_newcomer_gets_a_model(name: str, toy: Federation) -> None:
@@ -258,8 +284,8 @@ def test_a_newcomer_gets_a_model(name: str, toy: Federation) -> None:
 
 def test_serving_fits_the_layout(name: str, toy: Federation) -> None:
     plan = plan_of(name, toy, rounds=1)
-    for moment in played(plan):
-        serving = plan.algorithm.serve(moment.state)
+    for result in played(plan):
+        serving = plan.algorithm.serve(result.state)
         assert serving.models_KP.shape[1] == plan.layout.size
         assert serving.which(toy.ids).max(initial=-1) < max(len(serving.models_KP), 1)
 

@@ -13,16 +13,17 @@ from tests.support import Misbehaving
 
 import shoal
 from shoal.aggregators import plain_mean
-from shoal.algorithms.fedgsp import between, sample
-from shoal.algorithms.seats import seated
+from shoal.algorithms.parts.chain_order import chains_of
+from shoal.algorithms.parts.chains import sample, transfers_between
+from shoal.backends import Serial
 from shoal.clusterers import icg_sizes
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.errors import BadInput
-from shoal.experiment.prepare import prepare
 from shoal.seeds import Key
+from shoal.setup.prepare import prepare
 from shoal.table import Table
-from shoal.tasks import Describe, Train
+from shoal.tasks import LabelHistogram, Train
 from shoal.types import Answers, Failure
 
 PLAIN: dict[str, Any] = {"epochs": 1, "momentum": 0.0}
@@ -63,34 +64,34 @@ def test_one_group_is_one_model_going_from_client_to_client(grouping: str, toy: 
     own: dict[str, Any] = {"beta": 1, "alpha": 0, "kappa": 1, "grouping": grouping}
     pairs = {"rounds": 2, "seed": 2, "selection": "all", "batch": 20, **PLAIN, **own}
     plan = prepare("fedgsp", toy, small_net, pairs).plan
-    moments = played(plan)
-    engine = Front(Serial(), plan.layout)
-    engine.use(toy)
-    w_P = moments[0].state.w_KP[0]
+    results = played(plan)
+    engine = Engine(Serial(), plan.layout)
+    engine.set_federation(toy)
+    w_P = results[0].state.w_KP[0]
     for r in (1, 2):
         key, at = Key(2).at(r), w_P
         for i in key("order").rng().permutation(12):
-            step = engine.map(Train(plan.algorithm.solver), (toy.ids[i],), at[None], np.zeros(1, int), key("train"))  # type: ignore[attr-defined]
+            step = engine.map(Train(plan.algorithm.solver), (toy.ids[i],), at[None], np.zeros(1, int), key("train"))  # type: ignore[arg-type]
             at = at + step["update"][0]
         w_P = (w_P.astype(np.float64) + (at - w_P).astype(np.float64)).astype(np.float32)  # the mean of one chain
-        assert moments[r].state.w_KP[0].tobytes() == w_P.tobytes()
-        assert moments[r].row["measures"]["clients"] == 12
+        assert results[r].state.w_KP[0].tobytes() == w_P.tobytes()
+        assert results[r].row["measures"]["clients"] == 12
 
 
 def test_a_client_that_fails_in_a_chain_is_skipped_and_the_chain_goes_on(toy: Federation) -> None:
     # Random groups are dealt to all, so c04 sits in a chain; from whom it fails on, the chain is one without it.
     pairs = {"rounds": 2, "seed": 2, "groups": 3, "kappa": 1, "batch": 20}
     plan = prepare("naivegsp", toy, small_net, pairs).plan
-    moments = played(plan, Misbehaving(Serial(), {"c04": "raises"}))
-    first = moments[1]
-    chains = seated(first.state.seat, toy.ids)
+    results = played(plan, Misbehaving(Serial(), {"c04": "raises"}))
+    first = results[1]
+    chains = chains_of(first.state.seat, toy.ids)
     assert sorted(c for chain in chains for c in chain) == list(toy.ids)
     assert [(e["kind"], e["client"], e["task"]) for e in first.events] == [("left out", "c04", "train")]
-    engine = Front(Serial(), plan.layout)
-    engine.use(toy)
+    engine = Engine(Serial(), plan.layout)
+    engine.set_federation(toy)
     without = [tuple(c for c in chain if c != "c04") for chain in chains]
-    start_KP = moments[0].state.w_KP
-    got = engine.chain(Train(plan.algorithm.solver), without, start_KP, np.zeros(3, int), Key(2).at(1)("train"))  # type: ignore[attr-defined]
+    start_KP = results[0].state.w_KP
+    got = engine.chain(Train(plan.algorithm.solver), without, start_KP, np.zeros(3, int), Key(2).at(1)("train"))  # type: ignore[arg-type]
     want_P = start_KP[0] + got["update"].astype(np.float64).mean(0)
     floats = slice(0, plan.layout.counters.start)
     np.testing.assert_allclose(first.state.w_KP[0, floats], want_P[floats], rtol=1e-5, atol=1e-6)
@@ -132,14 +133,14 @@ def test_groups_that_stay_stay(toy: Federation) -> None:
 
 def test_a_newcomer_takes_the_last_seat_of_the_smallest_group(toy: Federation) -> None:
     pairs = {"rounds": 3, "groups": 3, "kappa": 1, "drift": "join:clients=c03@2"}
-    moments = played(prepare("naivegsp", toy, small_net, pairs).plan)
-    before, after = moments[1].state.seat, moments[2].state.seat
+    results = played(prepare("naivegsp", toy, small_net, pairs).plan)
+    before, after = results[1].state.seat, results[2].state.seat
     assert "c03" not in before
     sizes = np.bincount(before.rows[:, 0])
     group, place = after.get(("c03",), -1)[0]
     assert group == sizes.argmin()
     assert place == before.rows[:, 1].max() + 1
-    assert seated(after, toy.ids)[group][-1] == "c03"
+    assert chains_of(after, toy.ids)[group][-1] == "c03"
 
 
 def test_random_groups_reveal_nothing_and_icg_asks_once_or_every_round(toy: Federation) -> None:
@@ -158,10 +159,10 @@ def test_noise_on_label_counts_changes_groups_and_is_reproducible(toy: Federatio
     noisy = models("fedgsp", toy, beta=4, kappa=1, epsilon=0.2)
     assert noisy.tobytes() == models("fedgsp", toy, beta=4, kappa=1, epsilon=0.2).tobytes()
     assert noisy.tobytes() != plain.tobytes()
-    engine = Front(Serial(), prepare("fedgsp", toy, small_net, {}).plan.layout)
-    engine.use(toy)
-    clear = engine.map(Describe(), toy.ids, None, None, Key(1))["histogram"]
-    told = engine.map(Describe(epsilon=0.2), toy.ids, None, None, Key(1))["histogram"]
+    engine = Engine(Serial(), prepare("fedgsp", toy, small_net, {}).plan.layout)
+    engine.set_federation(toy)
+    clear = engine.map(LabelHistogram(), toy.ids, None, None, Key(1))["histogram"]
+    told = engine.map(LabelHistogram(epsilon=0.2), toy.ids, None, None, Key(1))["histogram"]
     assert (told != clear).mean() > 0.5
     assert told.min() >= 0
 
@@ -179,7 +180,9 @@ def test_models_handed_on_directly_travel_once(toy: Federation) -> None:
 
 def test_who_fails_hands_nothing_on() -> None:
     got = Answers(("0",), np.zeros(1, int), failed=(Failure("b", "late"), Failure("d", "late")))
-    assert between([("a", "b", "c"), ("d",)], got) == 1  # a gets it from the server, b fails, c gets it from a
+    assert (
+        transfers_between([("a", "b", "c"), ("d",)], got) == 1
+    )  # a gets it from the server, b fails, c gets it from a
 
 
 def test_sampling_takes_at_least_one_group_and_all_of_them_in_turn() -> None:
@@ -191,8 +194,8 @@ def test_sampling_takes_at_least_one_group_and_all_of_them_in_turn() -> None:
 
 def test_places_decide_the_order() -> None:
     seat = Table().put(("a", "b", "c", "d"), np.array([(0, 1), (1, 0), (0, 0), (1, 5)]))
-    assert seated(seat, ("a", "b", "c", "d")) == [("c", "a"), ("b", "d")]
-    assert seated(seat, ("a", "d")) == [("a",), ("d",)]
+    assert chains_of(seat, ("a", "b", "c", "d")) == [("c", "a"), ("b", "d")]
+    assert chains_of(seat, ("a", "d")) == [("a",), ("d",)]
 
 
 @pytest.mark.parametrize(

@@ -17,17 +17,20 @@ from torch import nn
 
 import shoal
 from shoal.algorithms import ALGORITHMS
+from shoal.algorithms.parts.reuse_pretraining import rest_of
+from shoal.backends import Serial
 from shoal.data.drift import Drift
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.errors import ShoalError
-from shoal.experiment.config import build_algorithm, check_settings
-from shoal.experiment.loop import Plan
-from shoal.experiment.prepare import prepare
 from shoal.layout import Layout
+from shoal.loop.plan import Plan
 from shoal.measures import objective
 from shoal.seeds import Key
-from shoal.tasks import Ahead, Gradient, Losses, Nearest, Train
+from shoal.setup.options import build_algorithm
+from shoal.setup.prepare import prepare
+from shoal.setup.settings import check_settings
+from shoal.tasks import Gradient, Losses, Nearest, Train, TrainInStages
 from shoal.types import Array
 
 NAMES = sorted(set(ALGORITHMS) - set(ALIASES))
@@ -189,13 +192,15 @@ def test_reused_pre_training_enters_the_mean_of_its_group(from_w0: bool, toy: Fe
     plan = prepare("fedgroup", toy, small_net, pairs).plan
     method: Any = plan.algorithm
     start, end = (m.state for m in played(plan))
-    engine, at = Front(Serial(), plan.layout), plan.layout.trainable
-    engine.use(toy)
+    engine, at = Engine(Serial(), plan.layout), plan.layout.trainable
+    engine.set_federation(toy)
     sampled, w0_KP = start.group.ids, start.w0_P[None]
-    got = engine.ask(Ahead(method.before, method.rest), sampled, w0_KP, np.zeros(6, int), Key(2).at(0)("pretrain"))
+    got = engine.ask(
+        TrainInStages(method.before, rest_of(method)), sampled, w0_KP, np.zeros(6, int), Key(2).at(0)("pretrain")
+    )
     vectors_KP = np.concatenate([w0_KP, start.directions_KP])
     new = tuple(c for c in toy.ids if c not in sampled)
-    came = engine.ask(Nearest(method.before, method.rest), new, vectors_KP, None, Key(2).at(1)("newcomers").at(0))
+    came = engine.ask(Nearest(method.before, rest_of(method)), new, vectors_KP, None, Key(2).at(1)("newcomers").at(0))
     old = engine.ask(Train(method.local), sampled, start.w_KP, start.group.get(sampled, 0), Key(2).at(1)("train"))
     assert (end.group.get(new, -1) == came.which_N).all()
     for k in (0, 1):
@@ -247,11 +252,11 @@ def test_reusing_needs_epochs(toy: Federation) -> None:
 @pytest.mark.parametrize("some", [{}, {"selection": "random", "clients_per_round": 5}], ids=["all", "some"])
 def test_ifca_s_assignment_never_raises_its_objective(some: dict[str, Any], toy: Federation) -> None:
     plan = prepare("ifca", toy, small_net, {"groups": 3, "rounds": 6, "selection": "all", **some}).plan
-    engine = Front(Serial(), plan.layout)
-    moments = played(plan)
-    for old, new in pairwise(moments[1:]):
+    engine = Engine(Serial(), plan.layout)
+    results = played(plan)
+    for old, new in pairwise(results[1:]):
         both = tuple(c for c in old.state.group.ids if c in new.state.group)
-        engine.use(toy)
+        engine.set_federation(toy)
         losses_NK = engine.ask(Losses("train"), both, old.state.theta_KP, None, Key(0))["losses"]
         weights_N = np.ones(len(both))
         before = objective(losses_NK, old.state.group.get(both, 0), weights_N)
@@ -287,8 +292,8 @@ def test_diagnostics_change_nothing_and_are_what_the_theory_says(name: str, toy:
     theory = {"R", "gradient_square", "U", "sigma", "beta", "lr_clustering", "lr_descent", "B_max", "B_mean"}
     assert all(theory <= set(row) for row in rows)
     assert not theory & set(plain.history[1]["measures"])
-    engine = Front(Serial(), seen.plan.layout)
-    engine.use(toy)
+    engine = Engine(Serial(), seen.plan.layout)
+    engine.set_federation(toy)
     models_KP, which_N = seen.serving.models_KP, seen.serving.which(toy.ids)
     losses_NK = engine.ask(Losses("train"), toy.ids, models_KP, None, Key(0))["losses"]
     weights_N = toy.roster.sizes_N if name == "wecfl" else np.ones(12)
@@ -305,13 +310,13 @@ def test_diagnostics_change_nothing_and_are_what_the_theory_says(name: str, toy:
 def test_the_centre_of_fesem_is_the_mean_of_its_clients_statistics_and_counters_included(toy: Federation) -> None:
     plan = prepare("fesem", toy, small_net, {"groups": 3, "rounds": 5, "selection": "all", "lr": 0.1}).plan
     moved = 0
-    moments = played(plan)
-    for old, new in pairwise(moments[1:]):
-        engine = Front(Serial(), plan.layout)
-        engine.use(toy)
+    results = played(plan)
+    for old, new in pairwise(results[1:]):
+        engine = Engine(Serial(), plan.layout)
+        engine.set_federation(toy)
         start_N = old.state.group.get(toy.ids, 0)
         got = engine.ask(
-            Train(plan.algorithm.solver),  # type: ignore[attr-defined]
+            Train(plan.algorithm.solver),  # type: ignore[arg-type]
             toy.ids,
             old.state.Omega_KP,
             start_N,
@@ -393,12 +398,12 @@ def test_clients_that_fail_as_newcomers_do_not_stop_the_others(toy: Federation) 
     for name in ("cfl", "fedgroup", "flexcfl", "fesem", "flhc", "ifca", "wecfl"):
         pairs = {**OWN.get(name, {}), "rounds": 4, "selection": "all", "drift": "join:clients=c07@3"}
         plan = prepare(name, toy, small_net, pairs).plan
-        moments = played(plan, Misbehaving(Serial(), {"c07": "raises"}))
-        assert not any(m.row.get("skipped") for m in moments), name
-        assert [m.row["trained"] for m in moments[1:]] == [11] * 4, name
-        assert [m.row["left_out"] for m in moments] == [0, 0, 0, 1, 1], name
+        results = played(plan, Misbehaving(Serial(), {"c07": "raises"}))
+        assert not any(m.row.get("skipped") for m in results), name
+        assert [m.row["trained"] for m in results[1:]] == [11] * 4, name
+        assert [m.row["left_out"] for m in results] == [0, 0, 0, 1, 1], name
         alone = replace(plan, federation=toy.keep([c for c in toy.ids if c != "c07"]), drift=Drift())
-        assert models_of(plan, moments[-1]) == models_of(alone, played(alone)[-1]), name
+        assert models_of(plan, results[-1]) == models_of(alone, played(alone)[-1]), name
 
 
 # ---------------------------------------------------------------------------------------------------------------- CFL
@@ -413,21 +418,21 @@ def cfl_plan(federation: Federation, rounds: int, seed: int = 0, **own: Any) -> 
 @pytest.mark.parametrize("cut", ["optimal", "complete"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_split_of_a_split_touches_the_right_clients(cut: str, seed: int) -> None:
-    moments = played(cfl_plan(four(seed=seed), 15, seed, split_rounds="5+9+13", bipartition=cut))
-    splits = [e for m in moments for e in m.events if e["kind"] == "split"]
+    results = played(cfl_plan(four(seed=seed), 15, seed, split_rounds="5+9+13", bipartition=cut))
+    splits = [e for m in results for e in m.events if e["kind"] == "split"]
     assert sum(map(len, splits[0]["clients"])) == 12
     assert sum(map(len, splits[1]["clients"])) < 12
-    assert [m.row["groups"] for m in moments if m.round in (4, 5, 9, 13)] == [1, 2, 3, 4]
-    assert moments[-1].row["ari"] == 1
-    assert moments[-1].row["accuracy"] > 0.9
+    assert [m.row["groups"] for m in results if m.round in (4, 5, 9, 13)] == [1, 2, 3, 4]
+    assert results[-1].row["ari"] == 1
+    assert results[-1].row["accuracy"] > 0.9
 
 
 @pytest.mark.parametrize("cut", ["optimal", "complete"])
 def test_the_criteria_find_the_groups_and_stop_there(cut: str) -> None:
-    moments = played(cfl_plan(four(), 15, eps1=0.12, eps2=0.4, bipartition=cut))
-    assert moments[-1].row["ari"] == 1
-    assert sum(e["kind"] == "split" for m in moments for e in m.events) == 3
-    assert moments[-1].row["accuracy"] > 0.9
+    results = played(cfl_plan(four(), 15, eps1=0.12, eps2=0.4, bipartition=cut))
+    assert results[-1].row["ari"] == 1
+    assert sum(e["kind"] == "split" for m in results for e in m.events) == 3
+    assert results[-1].row["accuracy"] > 0.9
 
 
 def test_cfl_with_path_choice_is_never_worse_than_federated_learning_on_validation_data() -> None:
@@ -437,8 +442,8 @@ def test_cfl_with_path_choice_is_never_worse_than_federated_learning_on_validati
     plan = cfl_plan(federation, 12, split_rounds=rounds, path_choice=True)
     state = played(plan)[-1].state
     assert len(state.theta_KP) == 11
-    engine = Front(Serial(), plan.layout)
-    engine.use(federation)
+    engine = Engine(Serial(), plan.layout)
+    engine.set_federation(federation)
     serving = plan.algorithm.serve(state)
     losses_NK = engine.ask(Losses("val"), federation.ids, serving.models_KP, None, Key(0))["losses"]
     own_N = losses_NK[np.arange(12), serving.which(federation.ids)]
@@ -549,7 +554,7 @@ def test_flexcfl_reassigns_swapped_clients() -> None:
 
 
 def test_counts_do_not_see_whose_classes_they_are() -> None:
-    # Equal counts of other classes: "counts" compares sorted counts and sees nothing much (D19), "aligned" does.
+    # Equal counts of other classes: "counts" compares sorted counts and sees little (departure D19), "aligned" does.
     even = skewed()
     aligned, counts = (under_swaps(even, migration=mode) for mode in ("aligned", "counts"))
     seen = [sum(row["measures"]["shifted"] for row in r.history[1:]) for r in (aligned, counts)]
@@ -557,7 +562,7 @@ def test_counts_do_not_see_whose_classes_they_are() -> None:
 
 
 def test_flexcfl_cannot_see_swaps_of_clients_with_equal_histograms() -> None:
-    # Label permutations and rotations leave histograms alike (spec 13.8): a swap across groups moves nobody.
+    # Label permutations and rotations leave histograms alike: a swap across groups moves nobody.
     y = np.tile(np.arange(4), 10)
     rng = np.random.default_rng(0)
     arrays = {}

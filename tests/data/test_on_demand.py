@@ -15,17 +15,19 @@ import pytest
 
 from shoal.data.on_demand import OnDemand
 from shoal.errors import BadInput
-from shoal.types import Array, ClientData
+from shoal.types import Array
+
+Splits = Callable[[str], tuple[Array, Array]]
 
 
-def give(client: str, scale: float = 1.0) -> ClientData:
+def give(client: str, scale: float = 1.0) -> Splits:
     def data(split: str) -> tuple[Array, Array]:
         return np.full((2, 1), scale), np.zeros(2, np.int64)
 
     return data
 
 
-def other(client: str) -> ClientData:
+def other(client: str) -> Splits:
     return give(client)
 
 
@@ -33,25 +35,25 @@ def other(client: str) -> ClientData:
 class Record:
     scale: Any
 
-    def __call__(self, client: str) -> ClientData:
+    def __call__(self, client: str) -> Splits:
         return give(client)
 
 
 class Plain:
-    def __call__(self, client: str) -> ClientData:
+    def __call__(self, client: str) -> Splits:
         return give(client)
 
-    def make(self, client: str) -> ClientData:
+    def make(self, client: str) -> Splits:
         return give(client)
 
 
-def crowd(make: Callable[[str], ClientData], ids: tuple[str, ...] = ("a", "b")) -> OnDemand:
+def crowd(make: Callable[[str], Splits], ids: tuple[str, ...] = ("a", "b")) -> OnDemand:
     return OnDemand(name="crowd", ids=ids, sizes_N=np.array([2, 2]), classes=2, make=make, shape=(1,))
 
 
 SPOT = np.zeros(5000)
 SPOT[2500] = 1
-DIFFERENT: list[Callable[[str], ClientData]] = [
+DIFFERENT: list[Callable[[str], Splits]] = [
     give,
     other,
     partial(give, scale=2.0),
@@ -94,3 +96,8 @@ print(OnDemand("crowd", ("a",), np.array([2]), 2, make, (1,)).fingerprint())
 def test_names_that_are_no_text_are_refused() -> None:
     with pytest.raises(BadInput, match="no valid Unicode text"):
         crowd(give, ("a", "\ud800"))
+
+
+def test_the_labels_of_a_client_alone_are_those_of_its_samples() -> None:
+    client = crowd(give).client("a")
+    assert client.labels("train").tolist() == client("train")[1].tolist() == [0, 0]

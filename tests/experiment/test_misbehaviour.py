@@ -10,7 +10,7 @@ from tests.conftest import make_toy, small_net
 from tests.support import FAULTS, Misbehaving
 
 import shoal
-from shoal.engines import Backend, Serial, Workers
+from shoal.backends import Backend, Serial, Workers
 
 
 @pytest.mark.parametrize("engine", ["serial", "local"])

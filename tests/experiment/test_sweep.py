@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from shoal.errors import BadInput
-from shoal.experiment.compare import compare
+import shoal
+from shoal.analysis.compare import compare
+from shoal.errors import BadInput, RunFolderError
 from shoal.experiment.sweep import points, sweep
 
 
@@ -42,3 +44,27 @@ def test_an_algorithm_may_come_several_times_each_with_keys_of_its_own(tmp_path:
 def test_a_wrong_key_behind_an_algorithm_is_explained(word: str, sentence: str) -> None:
     with pytest.raises(BadInput, match=re.escape(sentence)):
         points([word], {})
+
+
+def test_a_name_alone_is_a_sweep_of_one(tmp_path: Path) -> None:
+    assert [p.name for p in sweep("fedavg", rounds=0, engine="serial", out=tmp_path)] == ["fedavg"]
+
+
+def test_an_algorithm_that_is_an_object_is_refused_with_what_to_do() -> None:
+    with pytest.raises(BadInput, match=r"takes algorithms by name, such as .*, not FedAvg"):
+        sweep([cast(Any, shoal.FedAvg())], rounds=1)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_folder_that_holds_another_run_is_not_taken_over(tmp_path: Path, rounds: int) -> None:
+    shoal.run("fedavg", rounds=1, lr=0.5, engine="serial", out=tmp_path / "fedavg")
+    with pytest.raises(RunFolderError, match=r"fedavg holds a run with lr=0.5, and the sweep asks for lr=0.1"):
+        sweep(["fedavg", "local"], rounds=rounds, lr=0.1, engine="serial", out=tmp_path)
+    assert not (tmp_path / "sweep.json").exists()
+
+
+def test_a_folder_that_holds_the_run_asked_for_is(tmp_path: Path) -> None:
+    shoal.run("fedprox", rounds=1, lr=0.5, mu=0.25, engine="serial", out=tmp_path / "fedprox")
+    before = (tmp_path / "fedprox" / "records.jsonl").read_bytes()
+    sweep(["fedprox", "fedavg"], rounds=1, lr=0.50, mu=0.25, engine="serial", out=tmp_path)
+    assert (tmp_path / "fedprox" / "records.jsonl").read_bytes() == before

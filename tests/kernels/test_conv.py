@@ -18,7 +18,7 @@ from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 from shoal.types import Array
 
-pytestmark = pytest.mark.skipif(native() is None, reason="the native kernel was not built: no C compiler")
+pytestmark = pytest.mark.skipif(native() is None, reason="there is no native kernel")
 
 Shape = tuple[int, int, int]
 

@@ -12,7 +12,7 @@ from shoal.kernels import native
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(native() is None, reason="the native kernel was not built: no C compiler")
+@pytest.mark.skipif(native() is None, reason="there is no native kernel")
 def test_flexcfl_finds_the_same_groups_on_mnist_with_both_kernels() -> None:
     settings: dict[str, Any] = {"partition": "power-law:classes=2", "model": "mnist-mclr", "rounds": 15, "epochs": 20}
     settings |= {"clients_per_round": 20, "batch": 10, "lr": 0.03}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,12 +14,13 @@ from torch import nn
 import shoal
 from shoal.errors import BadInput
 from shoal.kernels import Native, Network, Rule, dual_pays, native
+from shoal.kernels.network import Stage
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 
-pytestmark = pytest.mark.skipif(native() is None, reason="the native kernel was not built: no C compiler")
+pytestmark = pytest.mark.skipif(native() is None, reason="there is no native kernel")
 
 RULES = {
     "plain": Rule(0.1),
@@ -222,3 +224,101 @@ def test_the_kernel_is_settled_before_the_run_and_kept(tmp_path: Any) -> None:
         shoal.run("fedavg", model="cnn", kernel="native", rounds=1, engine="serial")
     with pytest.raises(BadInput, match="compile=on and kernel=native exclude each other"):
         shoal.run("fedavg", kernel="native", compile="on", rounds=1, engine="serial")
+
+
+def test_sizes_of_networks_by_hand() -> None:
+    """A convolution of 3 maps, 2 channels, 3 x 3 with bias and batch norm: 54 + 3 + 6 trainable numbers, 6
+    statistics and a counter. Layers 4-5 with bias and 5-2 without: 25 + 10.
+    """
+    perceptron_of = Network((4, 5, 2), (True, False))
+    assert (perceptron_of.trainable, perceptron_of.size) == (35, 35)
+    conv = replace(perceptron_of, stages=(Stage(2, 3, 3, 1, True, (1e-5, 0.1)),))
+    assert (conv.trainable, conv.size) == (35 + 63, 35 + 63 + 7)
+
+
+def spoilt(name: str) -> dict[str, Any]:
+    """Arguments of `Native.train` that fit a network of widths 4, 3, 2, with one of them spoilt."""
+    good: dict[str, Any] = {
+        "start_P": np.zeros(23, np.float32),
+        "x": np.zeros((5, 4), np.float32),
+        "y": np.zeros(5, np.int64),
+        "order": np.arange(5),
+        "cuts": np.array([0, 2, 5]),
+        "rule": Rule(0.1, momentum=0.5),
+        "velocity": np.zeros(23, np.float32),
+    }
+    locked = np.zeros(23, np.float32)
+    locked.flags.writeable = False
+    bad: dict[str, dict[str, Any]] = {
+        "nothing": {},
+        "short model": {"start_P": np.zeros(22, np.float32)},
+        "long model": {"start_P": np.zeros(24, np.float32)},
+        "stack of models": {"start_P": np.zeros((1, 23), np.float32)},
+        "double model": {"start_P": np.zeros(23)},
+        "model in a list": {"start_P": [0.0] * 23},
+        "short velocity": {"velocity": np.zeros(1, np.float32)},
+        "double velocity": {"velocity": np.zeros(23)},
+        "scattered velocity": {"velocity": np.zeros(46, np.float32)[::2]},
+        "locked velocity": {"velocity": locked},
+        "velocity without momentum": {"rule": Rule(0.1)},
+        "velocity in the dual form": {"dual": True},
+        "few labels": {"y": np.zeros(4, np.int64)},
+        "label below": {"y": np.array([0, 1, -1, 0, 1])},
+        "label above": {"y": np.array([0, 1, 2, 0, 1])},
+        "narrow samples": {"x": np.zeros((5, 3), np.float32)},
+        "place below": {"order": np.array([0, 1, 2, 3, -1])},
+        "place above": {"order": np.array([0, 1, 2, 3, 5])},
+        "places of 32 bits": {"order": np.arange(5, dtype=np.int32)},
+        "scattered places": {"order": np.arange(5).repeat(2)[::2]},
+        "batch beyond the end": {"cuts": np.array([0, 2, 6])},
+        "batch before the start": {"cuts": np.array([-1, 2, 5])},
+        "batches backwards": {"cuts": np.array([0, 3, 2])},
+        "no batches": {"cuts": np.zeros(0, np.int64)},
+    }
+    return good | bad[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("short model", r"the model: \(22,\) numbers of float32 came, \(23,\) of float32 are needed"),
+        ("long model", r"the model: \(24,\)"),
+        ("stack of models", r"the model: \(1, 23\)"),
+        ("double model", "the model: .* float64 came"),
+        ("model in a list", "the model: a list came"),
+        ("short velocity", r"the velocity: \(1,\)"),
+        ("double velocity", "the velocity: .* float64 came"),
+        ("scattered velocity", "does not lie in one piece"),
+        ("locked velocity", "read only"),
+        ("velocity without momentum", "for training with momentum"),
+        ("velocity in the dual form", "for perceptrons without one"),
+        ("few labels", r"the labels: \(4,\)"),
+        ("label below", "a label outside 0 to 1"),
+        ("label above", "a label outside 0 to 1"),
+        ("narrow samples", "do not fit the model"),
+        ("place below", "a place outside the 5 samples"),
+        ("place above", "a place outside the 5 samples"),
+        ("places of 32 bits", "the order of the samples: .* int32 came"),
+        ("scattered places", "does not lie in one piece"),
+        ("batch beyond the end", "within the 5 places"),
+        ("batch before the start", "within the 5 places"),
+        ("batches backwards", "within the 5 places"),
+        ("no batches", "within the 5 places"),
+    ],
+)
+def test_nothing_is_handed_to_c_that_does_not_fit(name: str, word: str) -> None:
+    """Without the check most of these would read or write beyond an array; with it C is never called."""
+    kernel = Native(Network((4, 3, 2), (True, True)), np.dtype(np.float32))
+    kernel.train(**spoilt("nothing"))
+    kernel._train = lambda *_: pytest.fail("C was called")
+    with pytest.raises((BadInput, ValueError), match=word):
+        kernel.train(**spoilt(name))
+
+
+def test_an_image_of_which_nothing_is_left_does_not_fit() -> None:
+    """3 x 3 kernels leave -1 x -1 of 1 x 1, whose product would be that of 1 x 1."""
+    network = Network((2, 2), (True,), (Stage(1, 2, 3, 0, True),))
+    assert network.shapes((1, 3, 3))[1] == 2
+    assert network.shapes((1, 1, 1))[1] == 0
+    assert network.shapes((2, 3, 3))[1] == 0
+    assert network.shapes((9,))[1] == 0

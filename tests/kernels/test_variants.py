@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from torch import nn
 
-from shoal.kernels import Native, native
-from shoal.kernels.native import VARIANTS, built_as
+from shoal.errors import BadInput
+from shoal.kernels import Native, native, why_none
+from shoal.kernels.native import VARIANTS, WISH, built_as
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
@@ -29,7 +30,7 @@ def perceptron() -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, 33), nn.ReLU(), nn.Linear(33, 5))
 
 
-@pytest.mark.skipif(best is None, reason="the native kernel was not built: no C compiler")
+@pytest.mark.skipif(best is None, reason="there is no native kernel")
 @pytest.mark.parametrize("name", runnable)
 @pytest.mark.parametrize("model", [convolutional, perceptron])
 @pytest.mark.parametrize(("precision", "close"), [("float64", 1e-12), ("float32", 1e-5)])
@@ -44,3 +45,47 @@ def test_it_is_ordinary_training(
     start_P, solver = layout.init(Key(1)), SGD(epochs=2, batch=6, lr=0.1, momentum=0.5)
     one, two = (solver(Net(layout, Arithmetic(kernel=k)), start_P, x, y, Key(4)) for k in ("torch", "native"))
     np.testing.assert_allclose(two.update_P, one.update_P, rtol=0, atol=close)
+
+
+def chosen(wish: str, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """What a fresh process with this wish would train with."""
+    monkeypatch.setenv(WISH, wish)
+    found = native.__wrapped__()
+    return None if found is None else str(found[0])
+
+
+@pytest.mark.parametrize("name", runnable)
+def test_any_of_them_can_be_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen(name, monkeypatch) == name
+    assert chosen("none", monkeypatch) is None
+    assert why_none() == "it is switched off by SHOAL_KERNEL_VARIANT=none"
+
+
+def test_what_cannot_be_had_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        BadInput, match=r"^SHOAL_KERNEL_VARIANT=sse is not possible; use none or one of base, avx2, avx512$"
+    ):
+        chosen("sse", monkeypatch)
+    monkeypatch.setattr(sys.modules["shoal.kernels.native"], "built_as", lambda name: None)
+    assert chosen("", monkeypatch) is None
+    assert why_none() == "it was not built when Shoal was installed, which needs a C compiler"
+    with pytest.raises(BadInput, match=r"runs on this processor is nothing; leave the variable out$"):
+        chosen("base", monkeypatch)
+
+
+@pytest.mark.skipif(best is None, reason="there is no native kernel")
+def test_only_what_the_processor_runs_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Old:
+        """A library on a processor without any of the instruction sets."""
+
+        def __init__(self, path: str) -> None:
+            self.path = path
+
+        def level(self) -> int:
+            return 0
+
+    monkeypatch.setattr(sys.modules["shoal.kernels.native"].ctypes, "CDLL", Old)
+    monkeypatch.setattr(sys.modules["shoal.kernels.native"], "built_as", lambda name: f"{name}.so")
+    assert chosen("", monkeypatch) == chosen("base", monkeypatch) == "base"
+    with pytest.raises(BadInput, match=r"^SHOAL_KERNEL_VARIANT=avx2 is not possible: .* is base;"):
+        chosen("avx2", monkeypatch)

@@ -39,6 +39,8 @@ def test_bounds_by_hand() -> None:
     assert descent_step(9.0, 0.25, 2.0, 7.0, 0.5) == 2.0
     assert descent_step(1.0, 1.0, 2.0, 0.0, 1.0) == -6.0  # B U^2 = 4 > G: no learning rate is covered
     assert descent_step(1.0, math.inf, 1.0, 0.0, 1.0) == -math.inf
+    assert descent_step(1.0, 0.0, 1.0, 3.0, 1.0) == 0.5  # 1 / (1 + 3) * 2 / 1
+    assert math.isnan(descent_step(1.0, 0.0, 1.0, 0.0, 0.0))
     assert math.isnan(descent_step(0.0, 0.0, 0.0, 0.0, 1.0))
     assert math.isnan(descent_step(1.0, 0.0, 1.0, 0.0, math.nan))
 

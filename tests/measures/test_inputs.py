@@ -69,6 +69,15 @@ def test_torch_and_read_only_arrays(name: str) -> None:
         assert not isinstance(mine, torch.Tensor)
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_lists(name: str) -> None:
+    function, arguments = CALLS[name]
+    want = function(*[a.astype(float) if isinstance(a, np.ndarray) and a.dtype == np.float32 else a for a in arguments])
+    got = function(*[a.tolist() if isinstance(a, np.ndarray) else a for a in arguments])
+    for mine, theirs in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
+        np.testing.assert_array_equal(mine, theirs)
+
+
 def test_every_function_is_in_the_list() -> None:
     others = {"gap", "choose_k", "threshold", "descent_step"}  # tested by themselves
     functions = {n for n in m.__all__ if callable(getattr(m, n)) and n[0].islower()}

@@ -33,6 +33,13 @@ def test_near_vectors_far_from_zero_keep_their_digits() -> None:
     assert pairwise_squared_l2(rows)[:2, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
+def test_near_vectors_are_measured_in_all_their_coordinates() -> None:
+    # Far from zero, one apart in each of two coordinates: 1 + 1.
+    rows = np.array([[1e8, -2e8], [1e8 + 1, -2e8 + 1], [-3e8, 0]])
+    assert squared_l2(rows[:2], rows)[:, :2].tolist() == [[0.0, 2.0], [2.0, 0.0]]
+    assert pairwise_squared_l2(rows)[:2, :2].tolist() == [[0.0, 2.0], [2.0, 0.0]]
+
+
 def test_equal_vectors_are_exactly_zero_apart() -> None:
     row = np.random.default_rng(0).normal(size=(1, 999)).astype(np.float32)
     rows = np.repeat(row, 5, axis=0)
@@ -53,7 +60,7 @@ def test_named_metrics() -> None:
     # Euclid (0,1): sqrt(9 + 16) = 5; Manhattan: 3 + 4 = 7; cosine (0,2): parallel, 0.
     assert pairwise(rows)[0, 1] == pytest.approx(5)
     assert pairwise(rows, "manhattan")[0, 1] == 7
-    np.testing.assert_allclose(pairwise(rows, "cosine"), 1 - cosine(rows), atol=1e-15)
+    np.testing.assert_allclose(pairwise(rows, "cosine"), 1 - cosine(rows), atol=1e-12)
     assert pairwise(np.zeros((2, 2)), "cosine").tolist() == [[0, 1], [1, 0]]
     with pytest.raises(BadInput, match="did you mean 'euclidean'"):
         pairwise(rows, "euclidian")  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ def test_it_is_the_objective_of_k_means_and_falls_in_both_steps() -> None:
 
 
 def test_ifca_never_raises_its_objective_in_the_assignment_step() -> None:
-    # Spec 13.3: with losses in place of distances.
+    # With losses in place of distances (Ma et al. 2022, equation 1).
     rng = np.random.default_rng(1)
     for _ in range(20):
         losses, labels = rng.exponential(size=(9, 4)), rng.integers(0, 4, 9)

@@ -23,3 +23,10 @@ def test_equal_rows_lie_at_the_origin_and_a_line_has_one_axis() -> None:
     np.testing.assert_allclose(line.points_NM, [[-10.0, 0.0], [-5.0, 0.0], [15.0, 0.0]], atol=1e-6)
     np.testing.assert_allclose(line.share_M, [1.0, 0.0], atol=1e-9)
     assert principal(np.array([[4.0]])).points_NM.tolist() == [[0.0, 0.0]]
+
+
+def test_an_axis_that_holds_only_rounding_is_zero() -> None:
+    rng = np.random.default_rng(0)
+    line = principal(gram(np.outer(rng.normal(size=60), rng.normal(size=5))))
+    assert line.points_NM[:, 1].tolist() == [0.0] * 60
+    assert line.share_M[1] == 0.0

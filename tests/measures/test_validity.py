@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from shoal.errors import BadInput
-from shoal.measures import Criterion, choose_k, gap, silhouette, within, within_groups
+from shoal.measures import Criterion, choose_k, gap, silhouette, silhouettes, within, within_groups
 from shoal.types import Array
 
 
@@ -101,3 +101,25 @@ def test_a_single_candidate_is_taken() -> None:
         for k in (1, 3):
             got = choose_k(planted(3, 0), [k], cluster, criterion, np.random.default_rng(0))
             assert got.k == k
+
+
+def test_the_error_of_the_gap_by_its_definition() -> None:
+    # One group, so that W is the sum of squares around the mean; four samples drawn as the function draws them.
+    rows, rng = np.array([[0.0], [1.0], [4.0]]), np.random.default_rng(7)
+    logs = [np.log(np.var(rng.uniform(0.0, 4.0, (3, 1))) * 3) for _ in range(4)]
+    value, error = gap(rows, 1, lambda x, k, rng: np.zeros(3, int), np.random.default_rng(7), references=4)
+    assert value == pytest.approx(np.mean(logs) - np.log(np.var(rows) * 3))
+    assert error == pytest.approx(np.std(logs) * np.sqrt(1 + 1 / 4))
+
+
+def test_weights_below_one_and_no_points() -> None:
+    # Mean 1, each point 1 away: 1/4 + 1/4.
+    assert within(np.array([[0.0], [2.0]]), np.zeros(2, int), np.array([0.25, 0.25])) == 0.5
+    assert within_groups(np.zeros((0, 2)), np.zeros(0, int)).tolist() == []
+
+
+def test_silhouettes_have_no_unit() -> None:
+    d = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 7.0], [0.0, 1.0, 5.0, 7.0]))
+    labels = np.array([0, 0, 1, 1])
+    np.testing.assert_allclose(silhouettes(0.001 * d, labels), silhouettes(d, labels))
+    assert silhouettes(np.zeros((4, 4)), labels).tolist() == [0.0] * 4

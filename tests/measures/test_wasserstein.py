@@ -1,4 +1,4 @@
-"""The shift test: the spec's numbers, scipy's distance, and the swap that only one mode sees."""
+"""The shift test: numbers by hand, scipy's distance, and the swap that only one mode sees."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_example_of_the_spec(mode: ShiftMode) -> None:
 
 
 def test_a_swap_of_classes_is_seen_by_the_aligned_test_alone() -> None:
-    # D19: {0, 1} with 5 samples each become {2, 3} with 5 each.
+    # Departure D19: {0, 1} with 5 samples each become {2, 3} with 5 each.
     before, after = np.array([5, 5, 0, 0]), np.array([0, 0, 5, 5])
     assert shifted(after, before, mode="counts") == (0.0, 0.5, False)
     assert shifted(after, before, mode="aligned") == (5.0, 0.5, True)

@@ -12,14 +12,15 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import shoal
+from shoal.backends import Serial
 from shoal.clusterers import m_step
 from shoal.data import build
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
-from shoal.experiment.loop import play
-from shoal.experiment.prepare import prepare
+from shoal.engine import Engine
+from shoal.loop.rounds import run_rounds
 from shoal.measures import wecfl_objective
 from shoal.seeds import Key
+from shoal.setup.prepare import prepare
 from shoal.tasks import Train
 
 PARTITIONS = ("permuted:4:clients=20", "rotated:4:clients=20")
@@ -81,17 +82,18 @@ def test_report_what_may_find_them() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ["fesem", "wecfl"])
 def test_cluster_dirichlet(name: str, seed: int) -> None:
-    # Spec 12.6 item 4: found, or else the partition found has an objective no worse than the truth's.
+    # Found, or else the partition found has an objective no worse than the truth's.
     federation = build("digits", "cluster-dirichlet:0.1:10:groups=4:clients=40", Key(seed))
     assert isinstance(federation, Federation)
     assert federation.truth is not None
     plan = prepare(
         name, federation, None, {"groups": 4, "rounds": 1, "selection": "all", "lr": 0.1, "epochs": 5, "seed": seed}
     ).plan
-    engine = Front(Serial(), plan.layout)
-    state = list(play(plan, engine))[-1].state
+    engine = Engine(Serial(), plan.layout)
+    state = list(run_rounds(plan, engine))[-1].state
     labels_N = state.group.get(federation.ids, -1)
-    solver, start_KP = plan.algorithm.solver, state.w0_P[None]  # type: ignore[attr-defined]
+    solver, start_KP = plan.algorithm.solver, state.w0_P[None]
+    assert solver is not None
     zeros_N = np.zeros(len(federation.ids), int)
     got = engine.ask(Train(solver), federation.ids, start_KP, zeros_N, Key(seed).at(1)("train"))
     omega_NP = (start_KP + got["update"])[:, plan.layout.trainable]

@@ -10,10 +10,11 @@ from torch import nn
 
 import shoal
 from shoal.aggregators import weighted_mean, weighted_sum
-from shoal.algorithms.criteria import cfl_criteria
+from shoal.algorithms.parts.split_criteria import cfl_criteria
+from shoal.backends import Serial
 from shoal.clusterers import bipartition
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.layout import Layout
 from shoal.measures import cosine
 from shoal.seeds import Key
@@ -93,8 +94,8 @@ def test_federated_xor() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_distance_to_central_training_on_quadratic_losses(seed: int) -> None:
-    # Spec 13.4: |w_e - v_e| <= (delta_k / L) ((eta L + 1)^e - 1), F_k = 1/2 (w - c_k)' A (w - c_k), L the largest
-    # eigenvalue of A, v the gradient descent of the weighted mean loss; delta_k = |A (c_k - mean c)| for every w.
+    # FlexCFL, lemma 2: |w_e - v_e| <= (delta_k / L) ((eta L + 1)^e - 1), F_k = 1/2 (w - c_k)' A (w - c_k), L the
+    # largest eigenvalue of A, v gradient descent of the mean loss by weight; delta_k = |A (c_k - mean c)| for any w.
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(4, 4))
     A, c_ND, sizes_N = root @ root.T / 4, rng.normal(size=(6, 4)), rng.integers(1, 30, 6)
@@ -105,7 +106,7 @@ def test_the_distance_to_central_training_on_quadratic_losses(seed: int) -> None
     for e in range(1, 30):
         w_ND, v_D = w_ND - eta * (w_ND - c_ND) @ A, v_D - eta * A @ (v_D - mean_D)
         bound_N = delta_N / L * ((eta * L + 1) ** e - 1)
-        assert (np.linalg.norm(w_ND - v_D, axis=1) <= bound_N * (1 + 1e-12)).all()
+        assert (np.linalg.norm(w_ND - v_D, axis=1) <= bound_N * (1 + 1e-9)).all()  # after one step they are equal
 
 
 def test_the_same_bound_for_softmax_regression_by_the_package_s_own_solver() -> None:
@@ -115,8 +116,8 @@ def test_the_same_bound_for_softmax_regression_by_the_package_s_own_solver() -> 
     parts = {f"c{k}": (rng.normal(size=(20, 3)), rng.integers(0, 3, 20) * (k % 2)) for k in range(3)}
     federation = Federation.from_arrays(parts, test=0, classes=3)
     layout = Layout.of(lambda: nn.Linear(3, 3, bias=False), federation.sample(), "float64")
-    engine = Front(Serial(), layout)
-    engine.use(federation)
+    engine = Engine(Serial(), layout)
+    engine.set_federation(federation)
     start_KP, eta = layout.init_many(1, Key(0)), 0.2
     paths: dict[str, Array] = {}
     for who in (federation.ids, (EVERYBODY,)):
@@ -138,4 +139,4 @@ def test_the_same_bound_for_softmax_regression_by_the_package_s_own_solver() -> 
         for e in range(1, 12):
             bound = max(gaps[:e]) / L * ((eta * L + 1) ** e - 1)
             distance = np.linalg.norm(paths[c][e - 1] - paths[EVERYBODY][e - 1])
-            assert 0 < distance <= bound
+            assert 0 < distance <= bound * (1 + 1e-9)  # after one step they are equal but for rounding

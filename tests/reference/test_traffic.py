@@ -1,4 +1,4 @@
-"""FlexCFL's traffic (spec 6.2): the published ratios come out of counted transfers of real runs of a tiny model.
+"""FlexCFL's traffic (departure D51): the published ratios come out of counted transfers of real runs of a tiny model.
 
 Transfers in T rounds of K clients each, n clients in all, m groups:
 FedAvg, FeSEM `2KT`; IFCA `(m+1)KT`; IFCA-MIG `(m+1)KT + mH` with H drifted clients; FedGroup and FlexCFL
@@ -15,8 +15,8 @@ import pytest
 from torch import nn
 
 import shoal
+from shoal.backends import Serial
 from shoal.data.federation import Federation
-from shoal.engines import Serial
 
 
 def tiny() -> nn.Module:

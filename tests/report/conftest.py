@@ -49,6 +49,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory, hostile: Federation) -> dict[
     return {name: folder / name for name in own}
 
 
+PATIENCE = 600_000  # milliseconds after which a page is given up: against a test that hangs, not a measure of speed
+
+
 @pytest.fixture(scope="module")  # its event loop must not outlive the module
 def browser() -> Iterator[Any]:
     """Chromium, headless."""
@@ -56,7 +59,8 @@ def browser() -> Iterator[Any]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("there is no Chromium to open pages with")
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_api.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        started = play.chromium.launch(executable_path=program, timeout=PATIENCE, args=arguments)
         yield started
         started.close()

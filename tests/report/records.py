@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.experiment.likeness import pack
+from shoal.loop.similarity import pack
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.conftest import PATIENCE
 from tests.report.records import HOSTILE
 
-from shoal.experiment.folder import Folder
 from shoal.report import report
+from shoal.store.folder import Folder
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Opened:
 
     def all_drawn(self) -> None:
         self.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        self.page.wait_for_selector(".plot:not([data-drawn])", state="detached", timeout=120_000)
+        self.page.wait_for_selector(".plot:not([data-drawn])", state="detached")
 
 
 Open = Callable[..., Opened]
@@ -41,6 +42,7 @@ def opened(browser: Any) -> Iterator[Open]:
 
     def visit(path: Path, width: int = 1280, scheme: str = "light") -> Opened:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context.set_default_timeout(PATIENCE)
         found = Opened(context.new_page())
         found.page.on("console", lambda m: found.said.append(f"{m.type}: {m.text}"))
         found.page.on("pageerror", lambda e: found.said.append(f"error: {e}"))

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.report.records import HOSTILE
 
-from shoal.experiment.folder import Folder
-from shoal.experiment.likeness import unpack
-from shoal.report.figure import Figure, Missing
-from shoal.report.figures import COMPARISON, RUN, compared, of_run
+from shoal.loop.history import History, summarise
+from shoal.loop.similarity import unpack
+from shoal.report import headline
+from shoal.report.figure import Figure, NoFigure
+from shoal.report.figures import COMPARISON, RUN, compared, curves, of_run
+from shoal.report.figures.diagnostics import silhouette
 from shoal.report.figures.groups import flow
-from shoal.report.figures.likeness import neighbours, plane
-from shoal.report.read import read_run, read_runs
+from shoal.report.figures.similarity import neighbours, plane
+from shoal.report.loaded_run import LoadedRun, read_run, read_runs
+from shoal.store.folder import Folder
 
 NAMES = ("fedavg", "flexcfl", "cfl", "wecfl", "given")
 
@@ -51,7 +55,7 @@ def test_every_figure_is_whole(runs: dict[str, Path], name: str) -> None:
 def test_what_is_missing_says_why(runs: dict[str, Path], name: str) -> None:
     drawn = [d for part in of_run(read_run(runs[name])).values() for d in part]
     assert len(drawn) == sum(len(part) for part in RUN.values())
-    assert all(d.reason for d in drawn if isinstance(d, Missing))
+    assert all(d.reason for d in drawn if isinstance(d, NoFigure))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -149,3 +153,86 @@ def test_bands_hold_mean_and_spread(runs: dict[str, Path]) -> None:
     assert both.rows[-1][3] == pytest.approx(abs(last[0] - last[1]) / 2**0.5, abs=0.01)
     settings = [compared.Setting(t.algorithm, [t]) for t in told]
     assert all(isinstance(draw(settings), Figure) for draw in COMPARISON)
+
+
+ODD: tuple[Any, ...] = (
+    3,
+    "text",
+    None,
+    [],
+    {},
+    [None, "x"],
+    {"a": 1},
+    {"0": 1},
+    {"0": {"mean_norm": "much"}},
+    [[1]],
+    True,
+)
+READ = ("clusters", "silhouette", "group_silhouette", "spread", "values", "F", "F_before", "B_max", "B_mean")
+
+
+@pytest.mark.parametrize("value", ODD, ids=str)
+def test_measures_and_events_of_own_methods_may_be_anything(runs: dict[str, Path], value: Any) -> None:
+    """Whatever stands there: a figure that needs another shape is left out, and the page is made."""
+    for name in ("cfl", "wecfl", "given"):
+        run = read_run(runs[name])
+        history = History([{**row, "measures": dict.fromkeys(READ, value)} for row in run.history])
+        split = {"round": 1, "kind": "split", "group": value, "into": value, "clients": value, "mean_norm": value}
+        odd = replace(run, history=history, events=[split])
+        for part in of_run(odd).values():
+            for drawn in part:
+                if isinstance(drawn, Figure):
+                    json.dumps(drawn.spec, allow_nan=False)
+        assert {d.key for d in of_run(odd)["Groups"] if isinstance(d, NoFigure)} >= {"splits", "norms"}
+
+
+@pytest.mark.parametrize(("given", "words"), [("auto", "the highest was taken"), (4, "groups=4 was given, and taken")])
+def test_the_number_of_groups_is_not_said_to_be_chosen_where_it_was_given(
+    runs: dict[str, Path], given: object, words: str
+) -> None:
+    run = read_run(runs["wecfl"])
+    history = History([{**run.history[0], "measures": {"silhouette": {"2": 0.5, "3": 0.75}}}, *run.history[1:]])
+    drawn = silhouette(replace(run, history=history, config={**run.config, "wecfl": {"groups": given}}))
+    assert isinstance(drawn, Figure)
+    assert words in drawn.caption
+    assert drawn.rows == [[2, 0.5], [3, 0.75]]
+
+
+def partly(run: LoadedRun, rounds: int) -> LoadedRun:
+    """The run, as if four of its twelve clients had had no model in the first rounds."""
+    some = {"partial": True, "tested": 8, "tested_of": 12}
+    rows = [{**r, **some} if 1 <= r["round"] <= rounds else dict(r) for r in run.history]
+    return replace(run, history=History(rows), summary=summarise(History(rows)))
+
+
+def test_partial_rounds_are_dashed_and_say_whom_they_are_about(runs: dict[str, Path]) -> None:
+    """Rounds 1 and 2 of 4 are partial: the dashes reach to round 3, where the whole curve begins."""
+    drawn = curves.accuracy(partly(read_run(runs["wecfl"]), 2))
+    assert isinstance(drawn, Figure)
+    whole, some = (t for t in drawn.traces if t["name"] == "all clients")
+    shares = [round(100 * r["accuracy"], 2) for r in read_run(runs["wecfl"]).history[1:]]
+    assert whole["y"] == [None, None, *shares[2:]]
+    assert some["y"] == [*shares[:3], None]
+    assert (whole["line"]["dash"], some["line"]["dash"], some["showlegend"]) == ("solid", "dash", False)
+    assert some["text"] == ["8 of 12 clients", "8 of 12 clients", "all clients", "all clients"]
+    assert "Dashed" in drawn.caption
+    told = {row[1]: row[3] for row in drawn.rows if row[0] == "all clients"}
+    assert told == {1: "8 of 12 clients", 2: "8 of 12 clients", 3: None, 4: None}
+
+
+def test_a_run_without_a_whole_round_shows_its_best_with_its_coverage(runs: dict[str, Path]) -> None:
+    run = partly(read_run(runs["wecfl"]), 4)
+    best = max(r["accuracy"] for r in run.history[1:])
+    assert f"{100 * best:.1f} % of 8 of 12 clients, in round " in headline.verdict(run)
+    assert [c.note[:18] for c in headline.cards(run)[:2]] == ["of 8 of 12 clients"] * 2
+    drawn = curves.accuracy(run)
+    assert isinstance(drawn, Figure)
+    [curve] = (t for t in drawn.traces if t["name"] == "clients with a model")
+    assert curve["line"]["dash"] == "dash" and "showlegend" not in curve
+    both = [compared.Setting("some", [run]), compared.Setting("all", [read_run(runs["fedavg"])])]
+    for draw in COMPARISON:
+        found = draw(both)
+        assert isinstance(found, Figure)
+        if found.key in ("accuracy", "seeds", "traffic"):
+            assert {row[-1] for row in found.rows if row[0] == "some"} == {"8 of 12 clients"}
+            assert {row[-1] for row in found.rows if row[0] == "all"} == {None}

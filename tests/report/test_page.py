@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
+import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,13 @@ import pytest
 from tests.report.records import HOSTILE, synthetic
 
 import shoal
+from shoal.analysis.compare import Line, Spread
+from shoal.analysis.quantities import FIGURES
 from shoal.errors import ShoalError
 from shoal.report import export as export_module
 from shoal.report import page_of, report
 from shoal.report.export import export
+from shoal.report.page import best_sentence
 
 
 def test_the_page_lies_in_the_folder_and_needs_nothing(runs: dict[str, Path]) -> None:
@@ -56,6 +62,21 @@ def test_a_run_from_python(runs: dict[str, Path], tmp_path: Path) -> None:
     assert run.report() == tmp_path / "r" / "report.html"
     with pytest.raises(ShoalError, match="out=DIR"):
         shoal.run("fedavg", rounds=1, engine="serial").report()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(shoal.IFCA):
+    """IFCA that reports something of its own under a name that figures know."""
+
+    def step(self, state: Any, engine: Any, key: Any) -> tuple[Any, Any]:
+        state, record = super().step(state, engine, key)
+        return state, replace(record, measures={"clusters": 3, "silhouette": [1], "values": 7, "F": "low"})
+
+
+def test_an_own_method_may_report_what_it_likes(tmp_path: Path) -> None:
+    run = shoal.run(Counts(), "digits", "mclr", rounds=1, engine="serial", out=tmp_path / "own")
+    assert run.report().is_file()
+    assert isinstance(run.advise(), list)
 
 
 def test_a_run_that_has_not_begun_has_no_page(tmp_path: Path, runs: dict[str, Path]) -> None:
@@ -99,3 +120,33 @@ def test_pictures_are_drawn(runs: dict[str, Path], tmp_path: Path, browser: Any)
         if path.suffix != ".csv":
             assert path.read_bytes().startswith(heads[path.suffix[1:]])
     assert b"<script>alert" not in (tmp_path / "sizes.svg").read_bytes()
+
+
+OTHER_LOCALE = """
+import numpy as np, shoal
+from shoal.report import report
+x, y = np.eye(4, dtype=np.float32), np.arange(4) % 2
+federation = shoal.Federation.from_arrays({"zo\\u00eb": (x, y), "bob": (x, y)})
+shoal.run("fedavg", federation, "mclr", rounds=1, engine="serial", out="r")
+report(["r"])
+"""
+
+
+def test_files_are_utf_8_whatever_the_locale_is(tmp_path: Path) -> None:
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", OTHER_LOCALE], cwd=tmp_path, env=env, check=True)
+    assert "zoë" in (tmp_path / "r" / "groups.csv").read_text(encoding="utf-8")
+    assert " · " in (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_sentence_of_a_comparison_says_who_has_no_whole_round() -> None:
+    full = {**dict.fromkeys(FIGURES), "best_accuracy": Spread(0.852, 0.004, 2)}
+    part: dict[str, Spread | None] = {**dict.fromkeys(FIGURES), "best_partial_accuracy": Spread(0.908, None, 1)}
+    part |= {"best_partial_clients": Spread(78, None, 1), "best_partial_of": Spread(1000, None, 1)}
+    fedavg, flexcfl = Line("fedavg", ("a", "b"), True, full), Line("flexcfl", ("c",), True, part)
+    never = "had no tested round in which every client had a model"
+    assert best_sentence([fedavg]) == "fedavg has the highest best accuracy: 85.2 ± 0.4 %."
+    assert best_sentence([flexcfl, fedavg]) == f"{best_sentence([fedavg])} flexcfl {never}."
+    only = f"flexcfl {never}; flexcfl has the highest accuracy, 90.8 % of 78 of 1,000 clients."
+    assert best_sentence([flexcfl]) == only
+    assert best_sentence([Line("new", ("d",), False, dict.fromkeys(FIGURES))]) == "No run was tested yet."

@@ -12,8 +12,9 @@ from torch import nn
 
 from shoal.algorithms.fedavg import State
 from shoal.algorithms.fedfusion import FedFusion
+from shoal.backends import Serial
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.models import factory
@@ -60,8 +61,8 @@ def test_two_clients_by_hand() -> None:
     method = FedFusion(operator="single", solver=SGD(lr=1.0, epochs=3))
     layout = Layout.of(method.wrap(scalar, np.zeros((1, 1))), np.zeros((1, 1)), "float64")
     assert [p.name for p in layout.parts] == ["local.weight", "fusion.gamma", "head.weight"]
-    engine = Front(Serial(), layout)
-    engine.use(federation)
+    engine = Engine(Serial(), layout)
+    engine.set_federation(federation)
     start = np.array([[1.0, 0, 0, 0]])
     alone = method.solver(Net(layout), start[0], *data["a"], Key(0))
     np.testing.assert_allclose(start[0] + alone.update_P, [e, gamma, h, -h], rtol=1e-12)

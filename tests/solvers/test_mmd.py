@@ -10,8 +10,9 @@ from torch import nn
 
 from shoal.algorithms.fedavg import State
 from shoal.algorithms.fedmmd import FedMMD
+from shoal.backends import Serial
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.net import Net
@@ -51,8 +52,8 @@ def test_two_clients_by_hand() -> None:
     data = {"a": (np.array([[1.0]]), np.array([0])), "b": (np.array([[2.0]]), np.array([1]))}
     federation = Federation.from_arrays({c: (*d, *d) for c, d in data.items()}, classes=2)
     layout = Layout.of(lambda: nn.Linear(1, 2, bias=False), np.zeros((1, 1)), "float64")
-    engine = Front(Serial(), layout)
-    engine.use(federation)
+    engine = Engine(Serial(), layout)
+    engine.set_federation(federation)
     method = FedMMD(lam=0.01, solver=SGD(lr=1.0, epochs=2))
     state, _ = method.step(State(np.zeros((1, 2))), engine, Key(0).at(1))
     pa, pb = 1 / (1 + np.exp(-1)), 1 / (1 + np.exp(4))

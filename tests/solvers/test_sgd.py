@@ -14,7 +14,7 @@ from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.solvers import SGD, Proximal, batches
+from shoal.solvers import MMD, SGD, LossTerm, Proximal, batches
 from shoal.types import Array
 
 
@@ -27,7 +27,7 @@ def test_one_step_by_hand() -> None:
     # lr 0.1: w = (0.1, -0.1); loss -ln(1/2).
     net = net_of(1, 2, bias=False)
     got = SGD(lr=0.1)(net, np.zeros(2), np.array([[2.0]]), np.array([0]), Key(0))
-    np.testing.assert_allclose(got.update_P, [0.1, -0.1], rtol=1e-15)
+    np.testing.assert_allclose(got.update_P, [0.1, -0.1], rtol=1e-12)
     assert got.loss == pytest.approx(np.log(2))
 
 
@@ -105,7 +105,7 @@ def test_a_zero_coefficient_is_plain_sgd_bit_for_bit() -> None:
 
 
 def test_the_closed_gradient_is_that_of_the_term() -> None:
-    class Graph:
+    class Graph(LossTerm):
         """The same term without its closed gradient, so that the solver differentiates it."""
 
         def __call__(self, net: Net, params: Any, anchor: Any, batch: Any) -> Any:
@@ -115,6 +115,38 @@ def test_the_closed_gradient_is_that_of_the_term() -> None:
     x, y, w = rng.normal(size=(20, 4)), rng.integers(0, 3, 20), rng.normal(size=15)
     a, b = (SGD(epochs=2).plus(t)(net_of(4, 3), w, x, y, Key(5)).update_P for t in (Proximal(0.7), Graph()))
     np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+def test_a_term_says_what_it_is() -> None:
+    class Plain:
+        def __call__(self, net: Net, params: Any, anchor: Any, batch: Any) -> Any:
+            return params.sum()
+
+    with pytest.raises(BadInput, match=r"Plain is no loss term: derive it from shoal.solvers.LossTerm"):
+        SGD().plus(Plain())  # type: ignore[arg-type]
+    assert (Proximal(0.7).pull, Proximal(0.7).sees, MMD(0.1).pull, MMD(0.1, "features").sees) == (
+        0.7, "outputs", None, "features"
+    )  # fmt: skip
+    one, three = torch.tensor([1.0]), torch.tensor([3.0])
+    assert MMD(0.1).gradient(three, one) is None
+    assert Proximal(0.5).gradient(three, one) == torch.tensor([1.0])  # (3 - 1) / 2
+
+
+def test_steps_and_passes_are_those_of_the_loop() -> None:
+    for solver in (SGD(epochs=3, batch=4), SGD(steps=5, batch=4), SGD(steps=0), SGD(epochs=0)):
+        for n in (0, 1, 4, 9, 12):
+            got = [len(b) for b in batches(n, solver, np.random.default_rng(0))]
+            assert (len(got), sum(got)) == (solver.steps_for(n), solver.passes(n))
+
+
+def test_pretraining_is_short_and_plain() -> None:
+    solver = SGD(lr=0.2, epochs=4, batch=3, momentum=0.9, momentum_memory="kept", weight_decay=0.1, lr_decay=0.5).plus(
+        Proximal(1.0)
+    )
+    plain = SGD(lr=0.2, epochs=4, batch=3, momentum=0.9, weight_decay=0.1)  # momentum stays, but is not kept
+    assert solver.pretraining(7) == replace(plain, steps=7)
+    assert solver.pretraining() == replace(plain, epochs=1)
+    assert replace(solver, steps=9).pretraining() == replace(plain, epochs=1)
 
 
 def test_batches_cover_every_epoch_once() -> None:

@@ -8,8 +8,9 @@ from tests.conftest import small_net
 from torch import nn
 
 import shoal
+from shoal.backends import Serial
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
@@ -43,12 +44,21 @@ def test_a_vote_by_hand() -> None:
     assert answer["both"].tolist() == [3, 0]
 
 
+def test_one_sample_is_enough() -> None:
+    layout = Layout.of(lambda: nn.Linear(1, 2), np.zeros((1, 1), np.float32))
+    model_P = np.array([0, 0, *np.log([0.25, 0.75])], np.float32)
+    data = Federation.from_arrays({"a": (np.ones((1, 1)), [0])}, test=0, classes=2).client("a")
+    answer, _ = Evaluate("train")(Net(layout), model_P, data, {}, Key(0))
+    np.testing.assert_allclose(answer["loss"], -np.log(0.25), rtol=1e-5)
+    assert (answer["right"], answer["total"], answer["true"].tolist()) == (0, 1, [1, 0])
+
+
 @pytest.mark.parametrize("vote", [False, True])
 def test_many_clients_at_once_get_the_answers_of_one(vote: bool, toy: Federation) -> None:
     layout = Layout.of(small_net, toy.sample())
     models_KP, task, which_N = layout.init_many(3, Key(0)), Evaluate("test", vote=vote), np.arange(12) % 3
-    engine = Front(Serial(), layout)
-    engine.use(toy)
+    engine = Engine(Serial(), layout)
+    engine.set_federation(toy)
     got = engine.map(task, toy.ids, models_KP, None if vote else which_N, Key(0))
     for i, client in enumerate(toy.ids):
         sent = models_KP if vote else models_KP[which_N[i]]
@@ -61,12 +71,12 @@ def test_many_clients_at_once_get_the_answers_of_one(vote: bool, toy: Federation
 def test_a_vote_sends_all_models_and_equal_voters_change_nothing(toy: Federation) -> None:
     layout = Layout.of(small_net, toy.sample())
     w_KP = layout.init_many(1, Key(0))
-    engine = Front(Serial(), layout)
-    engine.use(toy)
+    engine = Engine(Serial(), layout)
+    engine.set_federation(toy)
     one = engine.map(Evaluate(), toy.ids, w_KP, np.zeros(12, int), Key(0))
-    assert engine.take().counts["evaluate"].down == 12
+    assert engine.drain().diagnostics["evaluate"].down == 12
     many = engine.map(Evaluate(vote=True), toy.ids, np.repeat(w_KP, 4, 0), None, Key(0))
-    assert engine.take().counts["evaluate"].down == 48
+    assert engine.drain().diagnostics["evaluate"].down == 48
     assert np.array_equal(one["right"], many["right"])
     np.testing.assert_allclose(one["loss"], many["loss"], rtol=1e-6)
 

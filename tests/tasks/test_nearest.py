@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from tests.conftest import small_net
 
+from shoal.backends import Serial
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
-from shoal.tasks import Ahead, Keep, Nearest
+from shoal.tasks import Nearest, StoreDirections, TrainInStages
 
 SOLVER = SGD(steps=4)
 
@@ -34,7 +35,7 @@ def vectors(toy: Federation, layout: Layout, client: str = "c04") -> tuple[Any, 
 
 def test_keep_remembers_vectors_and_histogram_and_tells_nothing(toy: Federation, layout: Layout) -> None:
     sent_KP, key = vectors(toy, layout)
-    answer, memory = Keep()(Net(layout), sent_KP, toy.client("c04"), {"velocity": 1}, key)
+    answer, memory = StoreDirections()(Net(layout), sent_KP, toy.client("c04"), {"velocity": 1}, key)
     assert answer == {}
     assert memory["w0"].tobytes() == sent_KP[0].tobytes()
     assert memory["directions"].tobytes() == sent_KP[1:].tobytes()
@@ -60,7 +61,7 @@ def test_statistics_have_no_say(toy: Federation, layout: Layout) -> None:
 
 def test_without_models_it_uses_what_it_keeps(toy: Federation, layout: Layout) -> None:
     sent_KP, key = vectors(toy, layout)
-    _, kept = Keep()(Net(layout), sent_KP, toy.client("c04"), {}, key)
+    _, kept = StoreDirections()(Net(layout), sent_KP, toy.client("c04"), {}, key)
     answer, memory = Nearest(SOLVER)(Net(layout), None, toy.client("c04"), kept, key)
     assert answer == {"choice": 2}
     assert memory["directions"].tobytes() == sent_KP[1:].tobytes()
@@ -68,13 +69,13 @@ def test_without_models_it_uses_what_it_keeps(toy: Federation, layout: Layout) -
 
 def test_an_engine_holds_the_vectors_once_and_counts_w0_apart(toy: Federation, layout: Layout) -> None:
     sent_KP, _ = vectors(toy, layout)
-    engine = Front(Serial(), layout)
-    engine.use(toy)
+    engine = Engine(Serial(), layout)
+    engine.set_federation(toy)
     got = engine.map(Nearest(SOLVER), toy.ids, sent_KP, None, Key(3))
     assert len(got) == 12
     assert got.which_N.tolist() == got["choice"].tolist()
-    assert len(engine.library.rows_VP) == 4
-    count = engine.take().counts["nearest"]
+    assert len(engine.snapshot()[1]) == 4
+    count = engine.drain().counts["nearest"]
     assert (count.down, count.up, count.uncounted) == (48, 0, 12)
 
 
@@ -83,13 +84,13 @@ def test_going_on_is_the_one_solver_after_the_other(toy: Federation, layout: Lay
     first, rest, (x, y) = SGD(epochs=1), SGD(epochs=2, lr=0.01), toy.client("c04")("train")
     early = first(Net(layout), sent_KP[0], x, y, key)
     later = rest(Net(layout), sent_KP[0] + early.update_P, x, y, key("rest"))
-    answer, memory = Ahead(first, rest)(Net(layout), sent_KP[0], toy.client("c04"), {"velocity": 1}, key)
+    answer, memory = TrainInStages(first, rest)(Net(layout), sent_KP[0], toy.client("c04"), {"velocity": 1}, key)
     np.testing.assert_array_equal(answer["early"], early.update_P)
     np.testing.assert_array_equal(answer["update"], early.update_P + later.update_P)
     assert answer["count"] == len(y)
     assert answer["loss"] == pytest.approx((early.loss + 2 * later.loss) / 3)
     assert memory == {"velocity": 1}
-    assert Ahead(first, rest).work(10, 1) == (30, 30)
+    assert TrainInStages(first, rest).work(10, 1) == (30, 30)
     # A newcomer does the same from the w_0 it is sent, and tells which direction the early part is nearest to.
     sent_KP[1:] = [-early.update_P, early.update_P, later.update_P]
     joined, kept = Nearest(first, rest)(Net(layout), sent_KP, toy.client("c04"), {}, key)
@@ -102,6 +103,6 @@ def test_going_on_is_the_one_solver_after_the_other(toy: Federation, layout: Lay
 
 def test_nothing_to_go_on_with_is_pre_training_alone(toy: Federation, layout: Layout) -> None:
     sent_KP, key = vectors(toy, layout)
-    answer, _ = Ahead(SGD(), SGD(epochs=0))(Net(layout), sent_KP[0], toy.client("c04"), {}, key)
+    answer, _ = TrainInStages(SGD(), SGD(epochs=0))(Net(layout), sent_KP[0], toy.client("c04"), {}, key)
     np.testing.assert_array_equal(answer["update"], answer["early"])
     assert answer["loss"] == SGD()(Net(layout), sent_KP[0], *toy.client("c04")("train"), key).loss

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.backends import Serial
 from shoal.data.federation import Federation
-from shoal.engines import Serial
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "@g0:soft", "%{x}")
 HOSTILE_RUN = '"><img src=x onerror=alert(3)> <script>alert(4)<'

@@ -9,7 +9,7 @@ import pytest
 from tests.ui.conftest import HOSTILE_RUN
 
 from shoal.errors import RunFolderError
-from shoal.experiment.folder import Folder
+from shoal.store.folder import Folder
 from shoal.ui import runs as module
 from shoal.ui.runs import Runs
 

@@ -7,7 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.aggregators.mean import ServerState, weighted_sum
+from shoal.aggregators.mean import weighted_sum
+from shoal.aggregators.registry import aggregator
+from shoal.aggregators.rules import MeanRule
 from shoal.errors import BadInput
 from shoal.types import Array
 
@@ -16,6 +18,15 @@ def inverse_distances(updates_NP: Array, order: int = 2, eps: float = 1e-10, wei
     """`a_k ~ n_k / (|w_avg - w_k| + eps)`, summing to one; `w_avg` is the plain mean, `n_k = 1` without weights.
 
     Clients that start from one model may be compared by their updates: the differences are the same.
+
+    Args:
+        updates_NP: One update per client.
+        order: The norm, 1 or 2.
+        eps: Added to every distance.
+        weights_N: n_k, for instance sample counts.
+
+    Returns:
+        N shares that sum to one.
 
     >>> inverse_distances(np.array([[0.0], [0.0], [3.0]])).round(3).tolist()      # distances 1, 1, 2
     [0.4, 0.4, 0.2]
@@ -36,9 +47,15 @@ def length(row_P: Array, order: int) -> float:
     return float(np.abs(row_P).sum() if order == 1 else np.sqrt(np.square(row_P).sum()))
 
 
+@aggregator("inverse-distance")
 @dataclass(frozen=True)
-class InverseDistance:
+class InverseDistance(MeanRule):
     """The mean of models with shares by inverse distance from their plain mean.
+
+    Args:
+        order: The norm of the distance, 1 or 2.
+        eps: Added to every distance, above 0.
+        by: `clients`, or `samples`: shares are multiplied by sample counts.
 
     >>> InverseDistance().shares(np.ones((4, 2)), np.array([1, 2, 3, 4])).tolist()     # all alike: uniform
     [0.25, 0.25, 0.25, 0.25]
@@ -54,9 +71,3 @@ class InverseDistance:
 
     def shares(self, updates_NP: Array, counts_N: Array) -> Array:
         return inverse_distances(updates_NP, self.order, self.eps, counts_N if self.by == "samples" else None)
-
-    def init(self, params_P: Array) -> ServerState:
-        return {}
-
-    def step(self, params_P: Array, mean_P: Array, s: ServerState) -> tuple[Array, ServerState]:
-        return params_P + mean_P, s

@@ -1,4 +1,4 @@
-"""Inter-group aggregation of FedGroup and FlexCFL: every group model leans towards the others (spec 2.4.4, D12)."""
+"""Inter-group aggregation of FedGroup and FlexCFL: every group model leans towards the others (departure D12)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ def inter_group(
     left out of the sums (it still receives). With `members_K` (clients per group) only groups that have any take part:
     the others neither give nor receive. `eta_g = 0` returns the models as they are. Norms are those of the vectors
     given: hand in the trainable part.
+
+    Args:
+        models_KP: The groups' models.
+        eta_g: Inter-group learning rate, from 0 up.
+        mode: `normalised` or `paper` (departure D12).
+        members_K: Clients of each group; without it all groups take part.
+
+    Returns:
+        The new models, K x P.
 
     >>> models = np.array([[2.0, 0.0], [0.0, 4.0]])
     >>> inter_group(models, 1.0, "paper").tolist()

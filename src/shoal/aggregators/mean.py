@@ -1,31 +1,23 @@
-"""Means of client updates: by sample count (FedAvg, spec 1.5) or with equal weights."""
+"""Means of client updates: by sample count (FedAvg; departure D2) or with equal weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
+from shoal.aggregators.registry import aggregator
+from shoal.aggregators.rules import MeanRule
 from shoal.types import Array
-
-ServerState = Mapping[str, Array]  # what an aggregator carries from round to round, one array per name
-
-
-class Aggregator(Protocol):
-    """How much each client counts, and what the server does with the mean update. Shares sum to one."""
-
-    def shares(self, updates_NP: Array, counts_N: Array) -> Array: ...
-
-    def init(self, params_P: Array) -> ServerState: ...
-
-    def step(self, params_P: Array, mean_P: Array, s: ServerState) -> tuple[Array, ServerState]: ...
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(MeanRule):
     """`w + sum_i share_i delta_i`, shares by sample count over the clients that answered, or equal.
+
+    Args:
+        by: `samples`, or `clients`: all alike.
 
     >>> mean = weighted_mean()
     >>> mean.shares(np.zeros((2, 1)), np.array([1, 3])).tolist()
@@ -38,25 +30,42 @@ class Mean:
         counts = np.asarray(counts_N, np.float64) if self.by == "samples" else np.ones(len(counts_N))
         return np.asarray(counts / counts.sum())
 
-    def init(self, params_P: Array) -> ServerState:
-        return {}
 
-    def step(self, params_P: Array, mean_P: Array, s: ServerState) -> tuple[Array, ServerState]:
-        return params_P + mean_P, s
-
-
+@aggregator("weighted-mean")
 def weighted_mean() -> Mean:
-    """The mean by sample count."""
+    """The mean by sample count.
+
+    Returns:
+        `Mean("samples")`.
+
+    >>> weighted_mean().shares(np.zeros((2, 1)), np.array([1, 3])).tolist()
+    [0.25, 0.75]
+    """
     return Mean("samples")
 
 
+@aggregator("plain-mean")
 def plain_mean() -> Mean:
-    """The mean in which every client counts the same."""
+    """The mean in which every client counts the same.
+
+    Returns:
+        `Mean("clients")`.
+
+    >>> plain_mean().shares(np.zeros((2, 1)), np.array([1, 3])).tolist()
+    [0.5, 0.5]
+    """
     return Mean("clients")
 
 
 def weighted_sum(shares_N: Array, rows_NP: Array) -> Array:
     """`sum_i share_i row_i` in float64, row by row in the order given: the same bits whatever the machine's threads.
+
+    Args:
+        shares_N: How much each row counts.
+        rows_NP: The rows, of any precision.
+
+    Returns:
+        P numbers in float64.
 
     >>> weighted_sum(np.array([0.25, 0.75]), np.array([[4.0], [8.0]])).tolist()
     [7.0]

@@ -7,7 +7,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from shoal.aggregators.mean import Mean, ServerState
+from shoal.aggregators.mean import Mean
+from shoal.aggregators.registry import aggregator
+from shoal.aggregators.rules import MeanRule, ServerState
 from shoal.errors import BadInput, unknown
 from shoal.types import Array
 
@@ -18,6 +20,15 @@ def second_moment(rule: Rule, v_P: Array, delta_P: Array, beta2: float) -> Array
     """How a rule remembers squared updates, elementwise.
 
     `adagrad`: `v + D^2`; `adam`: `beta2 v + (1 - beta2) D^2`; `yogi`: `v - (1 - beta2) D^2 sign(v - D^2)`.
+
+    Args:
+        rule: `adagrad`, `adam` or `yogi`.
+        v_P: What is remembered.
+        delta_P: D, the mean update.
+        beta2: Memory, from 0 to 1 (adam, yogi).
+
+    Returns:
+        The new v, P numbers.
 
     >>> v, d = np.array([4.0]), np.array([1.0])
     >>> [float(second_moment(rule, v, d, 0.5)[0]) for rule in ("adagrad", "adam", "yogi")]
@@ -33,11 +44,21 @@ def second_moment(rule: Rule, v_P: Array, delta_P: Array, beta2: float) -> Array
     raise unknown("server optimiser", rule, get_args(Rule))
 
 
+@aggregator("server-optimiser")
 @dataclass(frozen=True)
-class ServerOptimiser:
-    """`m = beta1 m + (1 - beta1) D`, v by the rule, `w = w + lr m / (sqrt(v) + tau)`; m begins at 0, v at tau^2.
+class ServerOptimiser(MeanRule):
+    """Takes the mean update for a gradient and follows it with Adagrad, Adam or Yogi.
 
-    D is the mean update, by samples or plain. There is no bias correction.
+    `m = beta1 m + (1 - beta1) D`, v by the rule, `w = w + lr m / (sqrt(v) + tau)`; m begins at 0, v at tau^2. D is the
+    mean update, by samples or plain. There is no bias correction.
+
+    Args:
+        rule: `adagrad`, `adam` or `yogi`.
+        lr: Rate of the server.
+        beta1: Memory of the mean update.
+        beta2: Memory of its square.
+        tau: Adaptivity, above 0.
+        by: Weights of the mean: `samples`, or `clients`.
 
     >>> adam = ServerOptimiser("adam", lr=1.0, beta1=0.0, beta2=1.0, tau=0.5)
     >>> adam.step(np.zeros(1), np.array([3.0]), adam.init(np.zeros(1)))[0].tolist()    # 3 / (0.5 + 0.5)

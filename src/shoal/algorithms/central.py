@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from shoal.algorithms.fedavg import FedAvg, State
+from shoal.algorithms.registry import algorithm
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD
 from shoal.table import Serving
-from shoal.types import EVERYBODY, Answers, Cohort, Engine, Record, Roster
+from shoal.types import EVERYBODY, Algorithm, Answers, Cohort, Engine, Record, Roster, Solver
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,9 @@ class Pool:
         return (EVERYBODY,) if len(clients) > 1 else All()(clients, key)
 
 
+@algorithm("central", single_model=True, baseline="all data pooled", simulation_only=True)
 @dataclass(frozen=True, kw_only=True)
-class Central:
+class Central(Algorithm):
     """FedAvg with a single client that holds everything. Only in simulation.
 
     >>> import shoal
@@ -31,7 +33,7 @@ class Central:
     1
     """
 
-    solver: SGD = SGD()
+    solver: Solver = SGD()
 
     state: ClassVar[type[State]] = State
 
@@ -44,7 +46,7 @@ class Central:
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         state, record = self.averaging.step(state, engine, key)
-        return state, replace(record, stays=True)  # it is the data that travelled, not the model
+        return state, replace(record, not_transmitted=True)  # it is the data that travelled, not the model
 
     def serve(self, state: State) -> Serving:
         return self.averaging.serve(state)

@@ -1,4 +1,4 @@
-"""FedAvg+ and FedProx+: K independent runs at once, whose models vote. The ensembles of WeCFL's tables (spec 2.10)."""
+"""FedAvg+ and FedProx+: K independent runs at once, whose models vote. The ensembles of WeCFL's tables."""
 
 from __future__ import annotations
 
@@ -8,15 +8,29 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.algorithms.fedavg import FedAvg, State
+from shoal.algorithms.registry import algorithm
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD, Proximal
 from shoal.table import Serving
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.tasks import Train
+from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAvgPlus:
+class Member(FedAvg):
+    """FedAvg as one of several: its clients keep a momentum of its own, the first one under the plain name."""
+
+    number: int = 0
+
+    @property
+    def task(self) -> Train:
+        return Train(self.solver) if not self.number else Train(self.solver, f"velocity {self.number}")
+
+
+@algorithm("fedavg+", ensemble=True)
+@dataclass(frozen=True, kw_only=True)
+class FedAvgPlus(Algorithm):
     """FedAvg several times over, each with its own start and its own clients; soft voting of the models.
 
     >>> import shoal
@@ -28,21 +42,23 @@ class FedAvgPlus:
     members: int = option(5, "models that vote", low=1)
     mu: float = option(0.0, "proximal coefficient", low=0)
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
 
     state: ClassVar[type[State]] = State  # a row per member
 
     @property
-    def one(self) -> FedAvg:
-        return FedAvg(select=self.select, solver=self.solver.plus(Proximal(self.mu)) if self.mu else self.solver)
+    def each(self) -> list[Member]:
+        """The members."""
+        solver = self.solver.plus(Proximal(self.mu)) if self.mu else self.solver
+        return [Member(select=self.select, solver=solver, number=k) for k in range(self.members)]
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
-        return stacked([self.one.init(engine, key.member(k))[0] for k in range(self.members)]), Record()
+        return stacked([one.init(engine, key.member(k))[0] for k, one in enumerate(self.each)]), Record()
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
-        steps = [self.one.step(row(state, k), engine, key.member(k)) for k in range(self.members)]
+        steps = [one.step(row(state, k), engine, key.member(k)) for k, one in enumerate(self.each)]
         trained = [record.trained for _, record in steps if record.trained is not None]
-        return stacked([member for member, _ in steps]), Record(trained=together(trained))
+        return stacked([member for member, _ in steps]), Record(trained=stack_answers(trained))
 
     def serve(self, state: State) -> Serving:
         return Serving(state.w_KP, kind="vote")
@@ -51,6 +67,7 @@ class FedAvgPlus:
         return Answers(cohort, np.zeros(len(cohort), int))
 
 
+@algorithm("fedprox+", ensemble=True)
 @dataclass(frozen=True, kw_only=True)
 class FedProxPlus(FedAvgPlus):
     """The same of FedProx. Nothing but the default of mu differs.
@@ -75,7 +92,7 @@ def stacked(members: list[State]) -> State:
     return State(np.concatenate([m.w_KP for m in members]), server)
 
 
-def together(answers: list[Answers]) -> Answers:
+def stack_answers(answers: list[Answers]) -> Answers:
     """The answers of all members as one; a client may stand in it more than once."""
     fields = {name: np.concatenate([got[name] for got in answers]) for name in answers[0].fields}
     which_N = np.concatenate([np.full(len(got), k) for k, got in enumerate(answers)])

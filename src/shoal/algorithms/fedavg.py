@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
+from shoal.algorithms.registry import algorithm
 from shoal.costs import Parallel
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving
 from shoal.tasks import Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select
+from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class State:
     server: ServerState = field(default_factory=dict)
 
 
+@algorithm("fedavg", single_model=True, baseline="one model for all (FedAvg)")
 @dataclass(frozen=True, kw_only=True)
-class FedAvg:
+class FedAvg(Algorithm):
     """One global model, the sample-weighted mean of what the selected clients learn.
 
     >>> import shoal
@@ -36,10 +38,15 @@ class FedAvg:
     """
 
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
 
     state: ClassVar[type[State]] = State
+
+    @property
+    def task(self) -> Train:
+        """What a selected client does."""
+        return Train(self.solver)
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
         w_KP = engine.layout.init_many(1, key("init"))
@@ -47,8 +54,8 @@ class FedAvg:
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         cohort = self.select(engine.clients, key("select"))
-        got = engine.map(Train(self.solver), cohort, state.w_KP, np.zeros(len(cohort), int), key("train"))
-        w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)
+        got = engine.map(self.task, cohort, state.w_KP, np.zeros(len(cohort), int), key("train"))
+        w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server, key("aggregate"))
         return State(w_KP, server), Record(trained=got)
 
     def serve(self, state: State) -> Serving:

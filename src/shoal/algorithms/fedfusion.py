@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from shoal.aggregators import Aggregator, weighted_mean
-from shoal.algorithms.averaging import Averaging
 from shoal.algorithms.fedavg import FedAvg, State
+from shoal.algorithms.parts.averaging import Averaging
+from shoal.algorithms.registry import algorithm
 from shoal.errors import BadInput
 from shoal.layout import ModelFactory
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import GAMMA, SGD, Fused, Operator
-from shoal.types import Array, Engine, Record, Select, option
+from shoal.types import Array, Engine, Record, Select, Solver, option
 
 
 def smoothed(new: Array, previous: Array, share: float) -> Array:
@@ -26,6 +27,7 @@ def smoothed(new: Array, previous: Array, share: float) -> Array:
     return mixed
 
 
+@algorithm("fedfusion", single_model=True)
 @dataclass(frozen=True, kw_only=True)
 class FedFusion(Averaging):
     """FedAvg on a model that fuses the features it learns with those of the extractor it received.
@@ -40,7 +42,7 @@ class FedFusion(Averaging):
     smoothing: float = option(0.9, "share of the previous gamma in the next (multi, single)", low=0)
     gamma: float | None = option(None, "keep gamma at this value instead of learning it (multi, single)")
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
 
     def __post_init__(self) -> None:

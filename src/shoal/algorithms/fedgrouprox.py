@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shoal.algorithms.fedgroup import FedGroup
+from shoal.algorithms.registry import algorithm
 from shoal.types import option
 
 
+@algorithm("fedgrouprox", finds_groups=True, takes_number=True, finds_number=True, serves_when_selected=True)
 @dataclass(frozen=True, kw_only=True)
 class FedGrouProx(FedGroup):
     """FedGroup with a proximal term inside groups; pre-training has none. Nothing but the default of mu differs.

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shoal.aggregators import Aggregator, weighted_mean
-from shoal.algorithms.averaging import Averaging
 from shoal.algorithms.fedavg import FedAvg
+from shoal.algorithms.parts.averaging import Averaging
+from shoal.algorithms.registry import algorithm
 from shoal.layout import ModelFactory
 from shoal.selection import Random
 from shoal.solvers import MMD, SGD, Sees, with_features
-from shoal.types import Array, Select, option
+from shoal.types import Array, Select, Solver, option
 
 
+@algorithm("fedmmd", single_model=True)
 @dataclass(frozen=True, kw_only=True)
 class FedMMD(Averaging):
     """FedAvg whose clients keep what their model says near what the model they received says; lam = 0 is FedAvg.
@@ -26,7 +28,7 @@ class FedMMD(Averaging):
     lam: float = option(0.1, "weight lambda of the discrepancy between the two streams", low=0)
     sees: Sees = option("outputs", "what is compared: outputs, or the features in front of the head")
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
 
     @property

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from shoal.aggregators import Rule, ServerOptimiser
-from shoal.algorithms.averaging import Averaging
 from shoal.algorithms.fedavg import FedAvg
+from shoal.algorithms.parts.averaging import Averaging
+from shoal.algorithms.registry import algorithm
 from shoal.selection import Random
 from shoal.solvers import SGD
-from shoal.types import Select, option
+from shoal.types import Select, Solver, option
 
 
+@algorithm("fedadagrad", single_model=True)
 @dataclass(frozen=True, kw_only=True)
 class FedAdagrad(Averaging):
     """FedAvg whose server takes the mean update for a gradient and follows it with Adagrad.
@@ -29,7 +31,7 @@ class FedAdagrad(Averaging):
     tau: float = option(1e-3, "adaptivity: the larger, the nearer to plain averaging")
     weighting: Literal["samples", "uniform"] = option("samples", "weights of the mean: by samples, or all alike")
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
 
     def __post_init__(self) -> None:
         _ = self.optimiser  # what is out of range is said at once
@@ -47,6 +49,7 @@ class FedAdagrad(Averaging):
         return FedAvg(select=self.select, solver=self.solver, aggregate=self.optimiser)
 
 
+@algorithm("fedadam", single_model=True)
 @dataclass(frozen=True, kw_only=True)
 class FedAdam(FedAdagrad):
     """The same with Adam, which forgets old updates and their squares.
@@ -68,6 +71,7 @@ class FedAdam(FedAdagrad):
         return ServerOptimiser(self.rule, self.server_lr, self.beta1, self.beta2, self.tau, self.by)
 
 
+@algorithm("fedyogi", single_model=True)
 @dataclass(frozen=True, kw_only=True)
 class FedYogi(FedAdam):
     """The same with Yogi, whose memory of squares changes more slowly than Adam's.

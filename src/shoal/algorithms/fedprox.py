@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shoal.aggregators import Aggregator, weighted_mean
-from shoal.algorithms.averaging import Averaging
 from shoal.algorithms.fedavg import FedAvg
+from shoal.algorithms.parts.averaging import Averaging
+from shoal.algorithms.registry import algorithm
 from shoal.selection import Random
 from shoal.solvers import SGD, Proximal
-from shoal.types import Select, option
+from shoal.types import Select, Solver, option
 
 
+@algorithm("fedprox", single_model=True)
 @dataclass(frozen=True, kw_only=True)
 class FedProx(Averaging):
     """FedAvg whose clients minimise `F_i(w) + (mu/2) |w - w_t|^2`; mu = 0 is FedAvg bit for bit.
@@ -24,7 +26,7 @@ class FedProx(Averaging):
 
     mu: float = option(1.0, "strength of the proximal term", low=0)
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
 
     @property

@@ -1,4 +1,4 @@
-"""FlexCFL: FedGroup whose clients migrate when their data drift. Duan et al., TPDS 2022, Algorithm 3.
+"""FlexCFL: FedGroup whose clients migrate when their data drift. Duan et al., TPDS 2022, Algorithm 2.
 https://arxiv.org/abs/2108.09749"""
 
 from __future__ import annotations
@@ -6,10 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shoal.algorithms.fedgroup import FedGroup
-from shoal.algorithms.migration import Migration
+from shoal.algorithms.parts.migration import Migration
+from shoal.algorithms.registry import algorithm
 from shoal.types import option
 
 
+@algorithm("flexcfl", finds_groups=True, takes_number=True, finds_number=True, serves_when_selected=True)
 @dataclass(frozen=True, kw_only=True)
 class FlexCFL(FedGroup):
     """FedGroup with migration: a client whose labels shifted looks for its nearest group again, at home.

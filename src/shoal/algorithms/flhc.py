@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
-from shoal.algorithms.auto import Criterion, fit, how_many
-from shoal.algorithms.newcomers import welcome
+from shoal.algorithms.parts.newcomers import assign_newcomers
+from shoal.algorithms.parts.number_of_groups import Criterion, fit_measures, number_of_groups
+from shoal.algorithms.registry import algorithm
 from shoal.clusterers import Linkage, cut_at, cut_into
 from shoal.measures import Metric, cosine_to, pairwise
 from shoal.seeds import Key
@@ -19,7 +20,7 @@ from shoal.selection import All, Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Train
-from shoal.types import Answers, Array, Cohort, Compared, Engine, Record, Select, option
+from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Representation, Select, Solver, option
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class State:
     server: ServerState = field(default_factory=dict)
 
 
+@algorithm("flhc", finds_groups=True, finds_number=True)
 @dataclass(frozen=True, kw_only=True)
-class FLHC:
+class FLHC(Algorithm):
     """FedAvg for some rounds; then everybody trains, the updates are clustered once, and every group goes on alone.
 
     >>> import shoal
@@ -49,7 +51,7 @@ class FLHC:
     metric: Metric = option("euclidean", "distance of updates: euclidean, manhattan or cosine")
     linkage: Linkage = option("complete", "distance of clusters: complete, average, single or ward")
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
 
     state: ClassVar[type[State]] = State
@@ -62,17 +64,19 @@ class FLHC:
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         cut = key.round > self.rounds_before and not len(state.means_KP)
         cohort = All()(engine.clients, key) if cut else self.select(engine.clients, key("select"))
-        state, cohort = welcome(self, state, cohort, engine, key("newcomers"))
+        state, cohort = assign_newcomers(self, state, cohort, engine, key("newcomers"))
         got = engine.map(Train(self.solver), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         measures: Mapping[str, Any] = {}
-        compared = None
-        if cut:
+        representation = None
+        if cut and len(got):  # with min_answers=0 there may be nobody: then the next round clusters
             kind: Literal["cosine", "euclidean"] = "cosine" if self.metric == "cosine" else "euclidean"
-            compared = Compared("updates", kind, got.cohort, got["update"][:, engine.layout.trainable])
+            representation = Representation("updates", kind, got.cohort, got["update"][:, engine.layout.trainable])
             state, measures = self._cluster(state, got, engine, key("cluster"))
             got = replace(got, which_N=state.group.get(got.cohort, 0), models_KP=state.w_KP)
-        w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)
-        return replace(state, w_KP=w_KP, server=server), Record(trained=got, measures=measures, compared=compared)
+        w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server, key("aggregate"))
+        return replace(state, w_KP=w_KP, server=server), Record(
+            trained=got, measures=measures, representation=representation
+        )
 
     def serve(self, state: State) -> Serving:
         return Serving(state.w_KP, state.group)
@@ -82,7 +86,7 @@ class FLHC:
         if not len(state.means_KP):
             return Answers(cohort, np.zeros(len(cohort), int))
         zeros_N = np.zeros(len(cohort), int)
-        got = engine.map(Train(self.solver), cohort, state.w_cut_P[None], zeros_N, key("train"), least=0)
+        got = engine.map(Train(self.solver), cohort, state.w_cut_P[None], zeros_N, key("train"), min_answers=0)
         at = engine.layout.trainable
         return replace(got, which_N=cosine_to(got["update"][:, at], state.means_KP[:, at]).argmax(1))
 
@@ -96,11 +100,14 @@ class FLHC:
         else:
             same = self.criterion != "gap"  # which also cuts samples of its own
             cut = lambda rows, k, rng: cut_into(distances_NN if same else pairwise(rows, self.metric), k, self.linkage)  # noqa: E731
-            k, values = how_many(rows_NP, "auto", cut, key, self.criterion)
+            k, values = number_of_groups(rows_NP, "auto", cut, key, self.criterion)
             labels_N = cut_into(distances_NN, k, self.linkage)
         count = int(labels_N.max()) + 1
         w_KP = np.repeat(state.w_KP, count, 0)
         means = [got["update"][labels_N == k].astype(np.float64).mean(0).astype(w_KP.dtype) for k in range(count)]
         server = per_group(self.aggregate, engine.layout).init(w_KP)
         group = Table().put(got.cohort, labels_N)  # who did not answer is a newcomer from now on
-        return State(w_KP, group, state.w_KP[0], np.stack(means), server), {**fit(rows_NP, labels_N, rows_NP), **values}
+        return State(w_KP, group, state.w_KP[0], np.stack(means), server), {
+            **fit_measures(rows_NP, labels_N, rows_NP),
+            **values,
+        }

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
+from shoal.algorithms.registry import algorithm
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,9 @@ class State:
     server: ServerState = field(default_factory=dict)
 
 
+@algorithm("given")
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class Given(Algorithm):
     """FedAvg inside groups that are given: one per value of a tag.
 
     >>> import shoal
@@ -39,7 +41,7 @@ class Given:
 
     by: str = option("truth", "the tag that tells groups apart; truth: the planted groups")
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
 
     state: ClassVar[type[State]] = State
@@ -54,7 +56,7 @@ class Given:
         cohort = self.select(engine.clients, key("select"))
         state = self._read(state, engine.clients.ids, engine)
         got = engine.map(Train(self.solver), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
-        w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server)
+        w_KP, server = per_group(self.aggregate, engine.layout).apply(state.w_KP, got, state.server, key("aggregate"))
         return replace(state, w_KP=w_KP, server=server), Record(trained=got)
 
     def serve(self, state: State) -> Serving:

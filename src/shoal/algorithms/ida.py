@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shoal.aggregators import InverseDistance
-from shoal.algorithms.averaging import Averaging
 from shoal.algorithms.fedavg import FedAvg
+from shoal.algorithms.parts.averaging import Averaging
+from shoal.algorithms.registry import algorithm
 from shoal.selection import Random
 from shoal.solvers import SGD
-from shoal.types import Select, option
+from shoal.types import Select, Solver, option
 
 
+@algorithm("ida", single_model=True)
 @dataclass(frozen=True, kw_only=True)
 class IDA(Averaging):
     """FedAvg in which models far from the mean count less.
@@ -27,7 +29,7 @@ class IDA(Averaging):
     eps: float = option(1e-10, "added to every distance")
     weighting: Literal["uniform", "samples"] = option("uniform", "multiply the shares by sample counts?")
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
 
     @property
     def averaging(self) -> FedAvg:

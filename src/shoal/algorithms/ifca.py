@@ -9,14 +9,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
-from shoal.algorithms.migration import Migration, shifted_clients
+from shoal.algorithms.parts.migration import Migration, shifted_clients
+from shoal.algorithms.registry import algorithm
 from shoal.clusterers import min_loss
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Choose, Losses
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
 
 TRIES = 50  # draws of the initial models
 
@@ -30,8 +31,9 @@ class State:
     server: ServerState
 
 
+@algorithm("ifca", "hypcluster", finds_groups=True, takes_number=True, draws_models=True, serves_when_selected=True)
 @dataclass(frozen=True, kw_only=True)
-class IFCA:
+class IFCA(Algorithm):
     """Every selected client takes the model of least training loss and trains it; models average who chose them.
 
     >>> import shoal
@@ -45,7 +47,7 @@ class IFCA:
     init_min_share: float = option(0.0, "re-draw the start until every model is chosen by this share of clients", low=0)
     migration: Migration = option("off", "who drifted chooses anew at once: off, aligned or counts")
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
 
     state: ClassVar[type[State]] = State
 
@@ -62,7 +64,8 @@ class IFCA:
         group, measures = self._migrate(state, engine, key("migrate"))
         cohort = self.select(engine.clients, key("select"))
         got = engine.map(Choose("train", self.solver), cohort, state.theta_KP, None, key("train"))
-        theta_KP, server = per_group(self.mean, engine.layout).apply(state.theta_KP, got, state.server)
+        lift = per_group(self.mean, engine.layout)
+        theta_KP, server = lift.apply(state.theta_KP, got, state.server, key("aggregate"))
         if self.migration != "off":  # who chose for the first time keeps its histogram from now on
             shifted_clients(engine, got.cohort, self.migration, key("keep"))
         return State(theta_KP, group.put(got.cohort, got.which_N), server), Record(trained=got, measures=measures)
@@ -71,31 +74,34 @@ class IFCA:
         return Serving(state.theta_KP, state.group)
 
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
-        return engine.map(Choose("train"), cohort, state.theta_KP, None, key, least=0)
+        return engine.map(Choose("train"), cohort, state.theta_KP, None, key, min_answers=0)
 
     def _draw(self, engine: Engine, key: Key) -> tuple[Array, float]:
-        """K models at random; with `init_min_share` the draw in which the least chosen one has the largest share."""
+        """K models at random; with `init_min_share` the draw in which the least chosen one has the largest share.
+
+        If nobody tries them, it is the first draw, with a share of 0.
+        """
         theta_KP = engine.layout.init_many(self.groups, key)
         if not self.init_min_share:
             return theta_KP, 0.0
         best, best_share = theta_KP, -1.0
         for attempt in range(TRIES):
-            losses_NK = engine.map(Losses("train"), engine.clients.ids, theta_KP, None, key)["losses"]
-            share = np.bincount(min_loss(losses_NK), minlength=self.groups).min() / len(losses_NK)
+            losses_NK = engine.map(Losses("train", diagnostic=True), engine.clients.ids, theta_KP, None, key)["losses"]
+            share = np.bincount(min_loss(losses_NK), minlength=self.groups).min() / max(len(losses_NK), 1)
             if share > best_share:
                 best, best_share = theta_KP, float(share)
-            if best_share >= self.init_min_share:
+            if best_share >= self.init_min_share or not len(losses_NK):
                 break
             theta_KP = engine.layout.init_many(self.groups, key(f"try {attempt + 1}"))
         return best, best_share
 
     def _migrate(self, state: State, engine: Engine, key: Key) -> tuple[Table, dict[str, int]]:
-        """IFCA-MIG (spec 2.7): clients whose labels shifted choose among all models at once."""
+        """IFCA-MIG (departure D55): clients whose labels shifted choose among all models at once."""
         if self.migration == "off":
             return state.group, {}
         moved = shifted_clients(engine, state.group.ids, self.migration, key("shift"))
         if not moved.cohort:
             return state.group, {"shifted": 0, "migrated": 0}
-        got = engine.map(Choose("train"), moved.cohort, state.theta_KP, None, key("choose"), least=0)
+        got = engine.map(Choose("train"), moved.cohort, state.theta_KP, None, key("choose"), min_answers=0)
         changed = int((state.group.get(got.cohort, -1) != got.which_N).sum())
         return state.group.put(got.cohort, got.which_N), {"shifted": len(moved.cohort), "migrated": changed}

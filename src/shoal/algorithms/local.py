@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.algorithms.registry import algorithm
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
 from shoal.tasks import Train
-from shoal.types import Answers, Array, Cohort, Engine, Record, Select, option
+from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,9 @@ class State:
     own: Table
 
 
+@algorithm("local", own_models=True, baseline="every client alone", serves_when_selected=True)
 @dataclass(frozen=True, kw_only=True)
-class Local:
+class Local(Algorithm):
     """Each selected client goes on training its own model, from one common random start.
 
     >>> import shoal
@@ -35,7 +37,7 @@ class Local:
     """
 
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     table_limit: float = option(2e9, "bytes of own models the server may hold", low=0)
 
     state: ClassVar[type[State]] = State
@@ -54,7 +56,7 @@ class Local:
         w_NP = state.own.get(cohort, state.w0_P)
         got = engine.map(Train(self.solver), cohort, w_NP, np.arange(len(cohort)), key("train"))
         own = state.own.put(got.cohort, w_NP[got.which_N] + got["update"])
-        return State(state.w0_P, own), Record(trained=got, stays=True)
+        return State(state.w0_P, own), Record(trained=got, not_transmitted=True)
 
     def serve(self, state: State) -> Serving:
         own = state.own if len(state.own) else Table((), state.w0_P[None][:0])

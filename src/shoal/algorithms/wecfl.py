@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shoal.algorithms.fesem import FeSEM
+from shoal.algorithms.registry import algorithm
 from shoal.selection import All
 from shoal.types import Select, option
 
 
+@algorithm("wecfl", finds_groups=True, takes_number=True, finds_number=True)
 @dataclass(frozen=True, kw_only=True)
 class WeCFL(FeSEM):
     """FeSEM's alternation with importance weights lambda_i = |D_i|, on the fully connected layers, to convergence.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.bench.machine import Tell
+from shoal.bench.machine import Notify
 from shoal.bench.workloads import WORKLOADS, Workload
 from shoal.kernels import native
 from shoal.layout import Layout
@@ -32,7 +32,7 @@ def ways_to_descend(solver: SGD) -> dict[str, SGD]:
     }
 
 
-def compare(workload: Workload, tell: Tell) -> list[dict[str, Any]]:
+def compare(workload: Workload, notify: Notify) -> list[dict[str, Any]]:
     """Relative error of the update of every client of a round, per solver and kernel: the median and the worst."""
     federation, _ = workload.federation()
     layout = workload.layout(federation)
@@ -43,7 +43,7 @@ def compare(workload: Workload, tell: Tell) -> list[dict[str, Any]]:
     start_P, key = layout.init(Key(0)), Key(0).at(1)
     found = []
     for name, solver in ways_to_descend(workload.solver).items():
-        tell(f"{workload.name}: {name}, against double precision")
+        notify(f"{workload.name}: {name}, against double precision")
         errors: dict[str, list[float]] = {kernel: [] for kernel in nets}
         for client in workload.select(federation.roster, Key(0).at(0)):
             x, y = federation.client(client)("train")
@@ -57,7 +57,7 @@ def compare(workload: Workload, tell: Tell) -> list[dict[str, Any]]:
     return found
 
 
-def agreement(quick: bool, tell: Tell) -> list[dict[str, Any]]:
+def agreement(quick: bool, notify: Notify) -> list[dict[str, Any]]:
     """The comparison for every workload that has two ways to train."""
     chosen = [WORKLOADS[name].quick() if quick else WORKLOADS[name] for name in NAMES]
-    return [entry for workload in chosen for entry in compare(workload, tell)]
+    return [entry for workload in chosen for entry in compare(workload, notify)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.bench.machine import Tell
+from shoal.bench.machine import Notify
 from shoal.clusterers import assign_equal, icg_sizes
 from shoal.clusterers.equal_size import ITERATIONS, half_squares, means
 from shoal.clusterers.kmeans import seed_centres
@@ -48,12 +48,12 @@ def phases(counts_NC: Array, groups: int) -> dict[str, float]:
     return dict(spent)
 
 
-def time_grouping(clients: tuple[int, ...], repeats: int, tell: Tell) -> list[dict[str, Any]]:
+def time_grouping(clients: tuple[int, ...], repeats: int, notify: Notify) -> list[dict[str, Any]]:
     """Milliseconds of every phase, medians over repeats."""
     found = []
     assign_equal(np.eye(2))  # loads the solver
     for n in clients:
-        tell(f"icg: {n:,} clients")
+        notify(f"icg: {n:,} clients")
         groups = n // SIZE
         runs = [phases(histograms(n), groups) for _ in range(repeats)]
         took = {name: 1e3 * median(run[name] for run in runs) for name in runs[0]}

@@ -13,9 +13,9 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from shoal.bench.plain import loss_of
-from shoal.experiment.callbacks.memory import family, pss
+from shoal.observers.memory import family, pss
 
-Tell = Callable[[str], None]  # takes a line on what is being timed
+Notify = Callable[[str], None]  # takes a line on what is being timed
 
 
 def gemm_peak(size: int = 1024, times: int = 6) -> float:

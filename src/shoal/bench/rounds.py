@@ -11,14 +11,16 @@ from typing import Any
 
 import torch
 
-from shoal.bench.machine import Tell, cores, cpu_seconds, flops, memory, threads
+from shoal.backends import Serial, Workers
+from shoal.bench.machine import Notify, cores, cpu_seconds, flops, memory, threads
 from shoal.bench.plain import PlainLoop
 from shoal.bench.workloads import Workload
 from shoal.data.federation import Federation
-from shoal.engines import Front, Serial, Workers
-from shoal.experiment.loop import Plan, play
+from shoal.engine import Engine
 from shoal.kernels import Network, native
 from shoal.layout import Layout
+from shoal.loop.plan import Plan
+from shoal.loop.rounds import run_rounds
 from shoal.net import Arithmetic
 from shoal.seeds import Key
 
@@ -46,20 +48,20 @@ class Contender:
         return took / self.rounds, spent / self.rounds
 
 
-def time_rounds(workload: Workload, repeats: int, peak: float, compiled: bool, tell: Tell) -> dict[str, Any]:
+def time_rounds(workload: Workload, repeats: int, peak: float, compiled: bool, notify: Notify) -> dict[str, Any]:
     """One workload: milliseconds per local step in whole rounds, and how they compare with the plain loop."""
     federation, source = workload.federation()
     layout = workload.layout(federation)
     steps, work = cost(workload, federation, layout)
     most = 0
     with ExitStack() as stack:
-        contenders = list(line_up(workload, federation, layout, compiled, stack))
+        contenders = list(make_contenders(workload, federation, layout, compiled, stack))
         for c in contenders:  # the first turn warms up caches, and says how often the rounds fit into a turn
-            tell(f"{workload.name}: {c.name}")
+            notify(f"{workload.name}: {c.name}")
             c.rounds *= max(1, min(20, int(BRIEF / (c.turn()[0] * c.rounds))))
             c.wall, c.cpu = [], []
         for number in range(repeats):
-            tell(f"{workload.name}: turn {number + 1} of {repeats}")
+            notify(f"{workload.name}: turn {number + 1} of {repeats}")
             for c in contenders:
                 assert c.wall is not None and c.cpu is not None
                 wall, cpu = c.turn()
@@ -96,7 +98,7 @@ def line(c: Contender, contenders: list[Contender], steps: float, work: float, p
     }
 
 
-def line_up(
+def make_contenders(
     workload: Workload, federation: Federation, layout: Layout, compiled: bool, stack: ExitStack
 ) -> Iterator[Contender]:
     """The plain loop with one thread and with all, then Shoal in one process and in all, with every kernel."""
@@ -108,15 +110,15 @@ def line_up(
         ways["native"] = Arithmetic(kernel="native")
     if compiled:
         ways["compiled"] = Arithmetic(compiled=True)
-    for kernel, how in ways.items():
+    for kernel, arithmetic in ways.items():
         for engine in ("serial", "local"):
             backend = Serial() if engine == "serial" else Workers(cores())
             stack.callback(backend.close)
-            plan = Plan(workload.algorithm(), federation, layout, rounds=10**9, seed=0, how=how)
-            moments = play(plan, Front(backend, layout, how=how))
-            next(moments)  # round 0
+            plan = Plan(workload.algorithm(), federation, layout, rounds=10**9, seed=0, arithmetic=arithmetic)
+            results = run_rounds(plan, Engine(backend, layout, arithmetic=arithmetic))
+            next(results)  # round 0
             where = "one process" if engine == "serial" else f"{cores()} workers"
-            yield Contender(f"shoal, {where}, {kernel}", moments.__next__, workload.rounds)
+            yield Contender(f"shoal, {where}, {kernel}", results.__next__, workload.rounds)
 
 
 def cost(workload: Workload, federation: Federation, layout: Layout) -> tuple[float, float]:
@@ -125,7 +127,7 @@ def cost(workload: Workload, federation: Federation, layout: Layout) -> tuple[fl
     for t in range(workload.rounds):
         for client in workload.select(federation.roster, Key(0).at(t)):
             n = federation.roster.size(client)
-            steps += solver.steps if solver.steps is not None else solver.epochs * -(-n // solver.batch)
+            steps += solver.steps_for(n)
             passes += solver.passes(n)
     x, y = federation.client(federation.ids[0])("train")
     there_and_back, there = flops(layout.module(layout.init(Key(0))), torch.as_tensor(x[:2]), torch.as_tensor(y[:2]))

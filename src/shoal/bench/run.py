@@ -11,7 +11,7 @@ import torch
 from shoal.bench.agreement import agreement
 from shoal.bench.grouping import CLIENTS as GROUPED
 from shoal.bench.grouping import time_grouping
-from shoal.bench.machine import Tell, cores, gemm_peak
+from shoal.bench.machine import Notify, cores, gemm_peak
 from shoal.bench.peers import PEERS, time_peers
 from shoal.bench.rounds import time_rounds
 from shoal.bench.scaling import POINTS, time_scaling
@@ -32,7 +32,7 @@ def bench(
     quick: bool = False,
     compiled: bool = False,
     peers: bool = False,
-    tell: Tell = lambda line: None,
+    notify: Notify = lambda line: None,
 ) -> dict[str, Any]:
     """Time workloads by name; `quick` only sees that everything works."""
     for name in names:
@@ -42,17 +42,17 @@ def bench(
     peak = gemm_peak()
     chosen = [WORKLOADS[name].quick() if quick else WORKLOADS[name] for name in names if name in WORKLOADS]
     document = {"machine": machine(peak), "repeats": repeats, "quick": quick}
-    document["workloads"] = [time_rounds(w, repeats, peak, compiled, tell) for w in chosen]
+    document["workloads"] = [time_rounds(w, repeats, peak, compiled, notify) for w in chosen]
     if SERVER in names:
-        document["server"] = time_server(CLIENTS[:1] if quick else CLIENTS, repeats, tell)
+        document["server"] = time_server(CLIENTS[:1] if quick else CLIENTS, repeats, notify)
     if ICG in names:
-        document["icg"] = time_grouping(GROUPED[:1] if quick else GROUPED, repeats, tell)
+        document["icg"] = time_grouping(GROUPED[:1] if quick else GROUPED, repeats, notify)
     if SCALING in names:
-        document["scaling"] = time_scaling(POINTS[:2] if quick else POINTS, repeats, tell)
+        document["scaling"] = time_scaling(POINTS[:2] if quick else POINTS, repeats, notify)
     if AGREEMENT in names:
-        document["agreement"] = agreement(quick, tell)
+        document["agreement"] = agreement(quick, notify)
     if peers:
-        document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, tell)]
+        document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, notify)]
     return document
 
 

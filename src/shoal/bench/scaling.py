@@ -12,12 +12,14 @@ from statistics import median
 from typing import Any
 
 from shoal.algorithms import FedAvg
-from shoal.bench.machine import Tell, cores, memory
+from shoal.backends import Workers
+from shoal.bench.machine import Notify, cores, memory
 from shoal.data.build import build
-from shoal.engines import Front, Workers
-from shoal.experiment.loop import Plan, play
+from shoal.engine import Engine
 from shoal.kernels import native
 from shoal.layout import Layout
+from shoal.loop.plan import Plan
+from shoal.loop.rounds import run_rounds
 from shoal.models import factory
 from shoal.net import Arithmetic
 from shoal.seeds import Key
@@ -43,7 +45,7 @@ POINTS = (
 )
 
 
-def time_scaling(points: tuple[Point, ...], repeats: int, tell: Tell) -> list[dict[str, Any]]:
+def time_scaling(points: tuple[Point, ...], repeats: int, notify: Notify) -> list[dict[str, Any]]:
     """Milliseconds of a round, and the memory of all processes, at every point with one worker and with all."""
     how = Arithmetic(kernel="torch" if native() is None else "native")
     found = []
@@ -51,26 +53,26 @@ def time_scaling(points: tuple[Point, ...], repeats: int, tell: Tell) -> list[di
         backend = Workers(workers)
         try:
             for point in points:
-                tell(f"scaling: {point.what}, {workers} workers")
+                notify(f"scaling: {point.what}, {workers} workers")
                 found.append(one(point, backend, how, repeats) | {"workers": workers})
         finally:
             backend.close()
     return found
 
 
-def one(point: Point, backend: Workers, how: Arithmetic, repeats: int) -> dict[str, Any]:
+def one(point: Point, backend: Workers, arithmetic: Arithmetic, repeats: int) -> dict[str, Any]:
     federation = build(f"synthetic:1:1:clients={point.clients}:cap=200", None, Key(0))
     model = factory("mlp", federation.shape, federation.classes, hidden=point.hidden)
     layout = Layout.of(model, federation.sample())
     algorithm = FedAvg(select=Random(point.cohort), solver=SGD(lr=0.01, epochs=5, batch=10))
-    plan = Plan(algorithm, federation, layout, rounds=10**9, seed=0, eval_clients=100, how=how)
-    moments = play(plan, Front(backend, layout, how=how))
+    plan = Plan(algorithm, federation, layout, rounds=10**9, seed=0, eval_clients=100, arithmetic=arithmetic)
+    results = run_rounds(plan, Engine(backend, layout, arithmetic=arithmetic))
     for _ in range(3):  # round 0, and two to warm up
-        next(moments)
+        next(results)
     took = []
     for _ in range(4 * repeats):
         began = time.perf_counter()
-        next(moments)
+        next(results)
         took.append(time.perf_counter() - began)
     figures = {"clients": point.clients, "parameters": layout.size, "clients_per_round": point.cohort}
     return {"what": point.what, **figures, "ms_per_round": 1e3 * median(took), "memory": memory()}

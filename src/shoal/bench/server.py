@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import cosine_similarity
 
-from shoal.bench.machine import Tell
+from shoal.bench.machine import Notify
 from shoal.clusterers import kmeans
 from shoal.measures import cosine, edc_embedding, madc
 from shoal.types import Array
@@ -28,7 +28,7 @@ LONG_UP_TO = 1000
 
 
 @dataclass(frozen=True)
-class Piece:
+class ServerStep:
     """One function of the server and, where it can be afforded, another way to the same numbers."""
 
     name: str
@@ -37,25 +37,25 @@ class Piece:
     way: str = ""
 
 
-def pieces(n: int, p: int) -> Iterator[Piece]:
+def server_steps(n: int, p: int) -> Iterator[ServerStep]:
     """What a server computes from n updates of p numbers around five directions."""
     rng = np.random.default_rng(0)
     rows_NP = rng.standard_normal((n, p), np.float32)
     rows_NP += rng.standard_normal((GROUPS, p), np.float32)[np.arange(n) % GROUPS]
     few = n <= USUAL_UP_TO
     if p == PARAMETERS:
-        yield Piece("cosine", lambda: cosine(rows_NP), lambda: cosine_similarity(rows_NP), "scikit-learn")
+        yield ServerStep("cosine", lambda: cosine(rows_NP), lambda: cosine_similarity(rows_NP), "scikit-learn")
     svd = (lambda: by_svd(rows_NP)) if few and p == PARAMETERS else None
-    yield Piece("edc", lambda: edc_embedding(rows_NP, GROUPS), svd, "whole SVD")
+    yield ServerStep("edc", lambda: edc_embedding(rows_NP, GROUPS), svd, "whole SVD")
     if p != PARAMETERS:
         return
     if few:
         similarity_NN = cosine(rows_NP)
-        yield Piece(
+        yield ServerStep(
             "madc", lambda: madc(similarity_NN), lambda: cdist(similarity_NN, similarity_NN, "cityblock"), "scipy cdist"
         )
     points_NM, weights_N = edc_embedding(rows_NP, GROUPS), rng.integers(1, 100, n).astype(np.float64)
-    yield Piece(
+    yield ServerStep(
         "weighted k-means",
         lambda: kmeans(points_NM, GROUPS, weights_N, np.random.default_rng(0)),
         lambda: KMeans(GROUPS, n_init=10, random_state=0).fit(points_NM, sample_weight=weights_N),
@@ -69,29 +69,29 @@ def by_svd(rows_NP: Array) -> Array:
     return np.asarray(cosine_similarity(rows_NP, v[:GROUPS]))
 
 
-def time_server(clients: tuple[int, ...], repeats: int, tell: Tell) -> list[dict[str, Any]]:
-    """Milliseconds of every piece, by clock and by processor, and the memory it took beside the input."""
+def time_server(clients: tuple[int, ...], repeats: int, notify: Notify) -> list[dict[str, Any]]:
+    """Milliseconds of every step, by clock and by processor, and the memory it took beside the input."""
     found = []
     for n in clients:
         for p in (PARAMETERS, LONG) if n == LONG_UP_TO else (PARAMETERS,):
-            for piece in pieces(n, p):
-                tell(f"server: {piece.name}, {n:,} clients x {p:,}")
-                found.append(one(piece, n, p, repeats if n < max(CLIENTS) else 1))
+            for step in server_steps(n, p):
+                notify(f"server: {step.name}, {n:,} clients x {p:,}")
+                found.append(one(step, n, p, repeats if n < max(CLIENTS) else 1))
     return found
 
 
-def one(piece: Piece, n: int, p: int, repeats: int) -> dict[str, Any]:
-    runs = [clocked(piece.shoal) for _ in range(repeats)]
-    usual = [clocked(piece.usual) for _ in range(repeats)] if piece.usual is not None else []
+def one(step: ServerStep, n: int, p: int, repeats: int) -> dict[str, Any]:
+    runs = [clocked(step.shoal) for _ in range(repeats)]
+    usual = [clocked(step.usual) for _ in range(repeats)] if step.usual is not None else []
     return {
-        "name": piece.name,
+        "name": step.name,
         "clients": n,
         "parameters": p,
         "ms": 1e3 * median(wall for wall, _ in runs),
         "cpu_ms": 1e3 * min(cpu for _, cpu in runs),
-        "way": piece.way if usual else None,
+        "way": step.way if usual else None,
         "way_cpu_ms": 1e3 * min(cpu for _, cpu in usual) if usual else None,
-        "memory": memory_of(piece.shoal),
+        "memory": memory_of(step.shoal),
     }
 
 

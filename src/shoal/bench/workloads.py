@@ -19,7 +19,7 @@ from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving
 from shoal.tasks import Train
-from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Roster, Select
+from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Roster, Select, Solver
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Workload:
             return Federation.from_arrays(made, name="random inputs", classes=self.classes), "random inputs"
 
     @property
-    def select(self) -> Draws:
-        return Draws(self.cohort, self.rounds)
+    def select(self) -> RecurringCohorts:
+        return RecurringCohorts(self.cohort, self.rounds)
 
     def algorithm(self) -> Algorithm:
         select = self.select
@@ -82,12 +82,12 @@ class Workload:
 
 
 @dataclass(frozen=True)
-class Draws:
+class RecurringCohorts:
     """Random clients, the same ones every so many rounds, so that every turn has the same work.
 
     >>> from shoal.types import Roster
     >>> roster = Roster(("a", "b", "c", "d"), np.ones(4))
-    >>> Draws(2, 3)(roster, Key(1).at(1)) == Draws(2, 3)(roster, Key(2).at(4))
+    >>> RecurringCohorts(2, 3)(roster, Key(1).at(1)) == RecurringCohorts(2, 3)(roster, Key(2).at(4))
     True
     """
 
@@ -106,7 +106,7 @@ class State:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chained:
+class Chained(Algorithm):
     """Groups of clients train in sequence, groups side by side, and the mean of the groups is the next model.
 
     >>> Chained(chains=2).chains
@@ -115,7 +115,7 @@ class Chained:
 
     chains: int
     select: Select = Random()
-    solver: SGD = SGD()
+    solver: Solver = SGD()
     state: ClassVar[type[State]] = State
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
@@ -125,7 +125,7 @@ class Chained:
         cohort = self.select(engine.clients, key("select"))
         groups = [cohort[i :: self.chains] for i in range(self.chains)]
         got = engine.chain(Train(self.solver), groups, state.w_KP, np.zeros(self.chains, int), key("train"))
-        w_KP, _ = per_group(weighted_mean(), engine.layout).apply(state.w_KP, got, {})
+        w_KP, _ = per_group(weighted_mean(), engine.layout).apply(state.w_KP, got, {}, key("aggregate"))
         return State(w_KP), Record()
 
     def serve(self, state: State) -> Serving:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, out, say
+from shoal.cli.console import Format, FormatOption, echo, emit, out
+from shoal.cli.failures import guarded
+from shoal.errors import command as suggested
 
 if TYPE_CHECKING:
-    from shoal.experiment.advice import Advice
+    from shoal.analysis.advice import Advice
 
 Paths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, sweeps, or folders of runs.")]
 
@@ -26,10 +27,10 @@ def advise(paths: Paths, format: FormatOption = Format.text) -> None:
     clients without a model, groups that gain nothing. Each sentence has the numbers it rests on and, where
     there is one, the command to try.
     """
-    from shoal.experiment.advice import advise as look
-    from shoal.experiment.advice import together
-    from shoal.experiment.compare import expand, flatten
-    from shoal.experiment.folder import Folder
+    from shoal.analysis.advice import advise as look
+    from shoal.analysis.advice import advise_across
+    from shoal.analysis.compare import expand
+    from shoal.store.folder import Folder, flatten
 
     folders = [Folder(path) for path in expand([path.expanduser() for path in paths])]
     found = []
@@ -37,7 +38,7 @@ def advise(paths: Paths, format: FormatOption = Format.text) -> None:
         config = folder.config()
         name = str(config["algorithm"])
         found.append((folder, config, look(name, flatten(config), folder.history())))
-    common = together(folders) if len(folders) > 1 else []
+    common = advise_across(folders) if len(folders) > 1 else []
     if format is Format.json:
         runs = [
             {"folder": str(f.path), "complete": f.summary() is not None, "advice": documents(a, f.path)}
@@ -48,22 +49,22 @@ def advise(paths: Paths, format: FormatOption = Format.text) -> None:
     console = out()
     for folder, config, several in found:
         state = "" if folder.summary() is not None else " (not complete)"
-        say(console, f"{folder.path}: {config['algorithm']} on {config.get('data')}{state}", style="bold")
+        echo(console, f"{folder.path}: {config['algorithm']} on {config.get('data')}{state}", style="bold")
         tell(several, folder.path)
     if common:
-        say(console, "all together", style="bold")
+        echo(console, "all together", style="bold")
         tell(common)
 
 
 def tell(several: Sequence[Advice], folder: Path | None = None) -> None:
     console = out()
     for advice in several:
-        say(console, f"  {advice.about}: {advice.text}")
+        echo(console, f"  {advice.about}: {advice.text}")
     changes = merged(several)
     if changes and folder is not None:
-        say(console, f"  try: {command(changes, folder)}")
+        echo(console, f"  try: {command(changes, folder)}")
     if not several:
-        say(console, "  nothing stands out")
+        echo(console, "  nothing stands out")
 
 
 def merged(several: Sequence[Advice]) -> dict[str, Any]:
@@ -80,14 +81,14 @@ def command(changes: Mapping[str, Any], folder: Path) -> str:
     >>> command({"eps1": 0.1}, Path("runs/first"))
     'shoal run runs/first/config.toml eps1=0.1'
     """
-    return " ".join(["shoal run", str(folder / "config.toml"), *(f"{k}={v}" for k, v in changes.items())])
+    return suggested("run", folder / "config.toml", *(f"{k}={v}" for k, v in changes.items()))
 
 
 def documents(several: Sequence[Advice], folder: Path | None = None) -> list[dict[str, Any]]:
     """Advice for programs."""
-    from shoal.experiment.row import plain
+    from shoal.loop.record import to_json
 
     return [
-        plain(asdict(a)) | {"command": command(a.change, folder) if a.change and folder is not None else None}
+        to_json(asdict(a)) | {"command": command(a.change, folder) if a.change and folder is not None else None}
         for a in several
     ]

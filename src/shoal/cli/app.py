@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
+import click
 import typer
+from typer.core import TyperGroup
 
 from shoal.cli.advise import advise
+from shoal.cli.arguments import import_files, refuse_command, refuse_option
 from shoal.cli.bench import bench
 from shoal.cli.compare import compare
+from shoal.cli.console import Format, FormatOption, emit
 from shoal.cli.doctor import doctor
+from shoal.cli.failures import guarded
 from shoal.cli.fetch import fetch
 from shoal.cli.listing import listing
 from shoal.cli.partition import partition
@@ -18,7 +23,6 @@ from shoal.cli.probe import probe
 from shoal.cli.report import report
 from shoal.cli.resume import resume
 from shoal.cli.run import run
-from shoal.cli.screen import Format, FormatOption, emit
 from shoal.cli.ui import ui
 from shoal.version import __version__
 
@@ -27,6 +31,8 @@ EPILOGUE = """
 Start:       shoal run                 fedavg on a small data set
              shoal run fedavg local    two algorithms side by side
              shoal list                what there is to choose from
+Own parts:   shoal run mine.py toy     a Python file is imported first, by
+                                       every command
 Exit codes:  0 fine, 1 the run failed, 2 wrong input, 3 data missing,
              4 run folder problem, 130 interrupted
 Environment: SHOAL_DATA=DIR  a folder with <name>.npz data sets
@@ -34,8 +40,38 @@ Environment: SHOAL_DATA=DIR  a folder with <name>.npz data sets
              NO_COLOR=1      no colours
 """
 
+
+class Commands(TyperGroup):
+    """The commands. A word that is a Python file is imported before any of them looks at the others."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        files = [word for word in args if word.endswith(".py") and "=" not in word and not word.startswith("-")]
+        guarded(import_files)(files)
+        return super().parse_args(ctx, [word for word in args if word not in files])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of this name, or one sentence with the nearest."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            guarded(refuse_command)(args[0], list(self.commands))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """The command with its words; a key that is written as an option is explained."""
+        words = list(ctx.args)
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as e:
+            takes = e.ctx.command.params if e.ctx is not None else []
+            if any("KEY=VALUE" in str(p.metavar) for p in takes if isinstance(p, click.Argument)):
+                guarded(refuse_option)(words)
+            raise
+
+
 app = typer.Typer(
     name="shoal",
+    cls=Commands,
     help="Clustered federated learning: every client gets the model of its group.",
     epilog=EPILOGUE,
     add_completion=False,

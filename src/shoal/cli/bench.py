@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, err, out, say, size, table
+from shoal.analysis.units import size
+from shoal.cli.console import Format, FormatOption, echo, emit, err, out, table
+from shoal.cli.failures import guarded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +45,7 @@ def bench(
         quick=quick,
         compiled=compiled,
         peers=peers,
-        tell=lambda line: say(screen, line, style="dim"),
+        notify=lambda line: echo(screen, line, style="dim"),
     )
     if format is Format.json:
         emit(found)
@@ -55,14 +56,14 @@ def bench(
 def show(console: Console, found: dict[str, Any]) -> None:
     """The figures as tables."""
     machine = found["machine"]
-    say(
+    echo(
         console,
         f"{machine['cores']} cores, {machine['gemm_gflops']:.0f} GFLOP/s a core in a matrix product, "
         f"torch {machine['torch']}, kernels {machine['kernels']}, {found['repeats']} turns",
     )
     for w in found["workloads"]:
-        say(console, f"\n{w['workload']}  {w['title']}: {w['data']}", style="bold")
-        say(
+        echo(console, f"\n{w['workload']}  {w['title']}: {w['data']}", style="bold")
+        echo(
             console,
             f"{w['clients_per_round']} clients, {w['steps_per_round']:,.0f} steps a round, {w['clients']:,} tested, "
             f"{size(w['peak_memory'])} at most, all contenders together",
@@ -70,11 +71,11 @@ def show(console: Console, found: dict[str, Any]) -> None:
         heads = ["", "ms/step", "CPU ms/step", "ratio", "(CPU)", "of peak"]
         console.print(table(heads, map(cells, w["results"]), right=True))
     if "server" in found:
-        say(console, "\nServer", style="bold")
+        echo(console, "\nServer", style="bold")
         heads = ["", "clients", "numbers", "ms", "CPU ms", "memory", "usual way", "CPU ms"]
         console.print(table(heads, map(server_cells, found["server"]), right=True))
     if "icg" in found:
-        say(console, "\nFedGSP's grouping, ten iterations, milliseconds", style="bold")
+        echo(console, "\nFedGSP's grouping, ten iterations, milliseconds", style="bold")
         heads = ["clients", "groups", *found["icg"][0]["ms"], "in all"]
         rows = (
             [f"{g['clients']:,}", f"{g['groups']:,}", *(f"{ms:.1f}" for ms in g["ms"].values()), f"{g['total_ms']:.1f}"]
@@ -82,18 +83,18 @@ def show(console: Console, found: dict[str, Any]) -> None:
         )
         console.print(table(heads, rows, right=True))
     if "scaling" in found:
-        say(console, "\nHow a round grows", style="bold")
+        echo(console, "\nHow a round grows", style="bold")
         heads = ["what varies", "workers", "clients", "parameters", "a round", "ms/round", "memory"]
         console.print(table(heads, map(scaling_cells, found["scaling"]), right=True))
     if "agreement" in found:
-        say(console, "\nUpdates of clients, relative error against double precision", style="bold")
+        echo(console, "\nUpdates of clients, relative error against double precision", style="bold")
         rows = (
             [a["workload"], a["solver"], a["kernel"], f"{a['median']:.1e}", f"{a['worst']:.1e}"]
             for a in found["agreement"]
         )
         console.print(table(["", "solver", "kernel", "median", "worst"], rows))
     if "peers" in found:
-        say(console, "\nPeers, training only", style="bold")
+        echo(console, "\nPeers, training only", style="bold")
         rows = (
             [p["workload"], p["peer"], p["note"] if p["ms_per_step"] is None else f"{p['ms_per_step']:.3f}"]
             for p in found["peers"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from shoal.cli.screen import first_line
+from shoal.cli.console import first_line
 
 Entry = dict[str, Any]
 WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", "folder": "your own", "csv": "your own"}
@@ -17,12 +17,13 @@ WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", "
 def algorithms() -> list[Entry]:
     """Algorithms with their own keys."""
     from shoal.algorithms import ALGORITHMS
-    from shoal.experiment.config import own_keys
+    from shoal.setup.options import own_keys
 
     return [
         {
             "name": name,
             "about": first_line(cls),
+            "traits": dict(ALGORITHMS.traits(name)),
             "keys": [
                 {
                     "name": key,
@@ -38,7 +39,7 @@ def algorithms() -> list[Entry]:
 
 def keys() -> list[Entry]:
     """The keys every run has."""
-    from shoal.experiment.config import Settings
+    from shoal.setup.settings import Settings
 
     found = [
         {"name": name, "default": field.default, "about": field.description or ""}
@@ -49,16 +50,14 @@ def keys() -> list[Entry]:
 
 def data() -> list[Entry]:
     """Data sets, and whether they are on this machine."""
-    from shoal.data.datasets import DEFAULT_PARTITION, LOADERS, SOURCES
+    from shoal.data.datasets import DATASETS, default_partition
 
     entries = []
-    for name, place in (LOADERS | SOURCES).items():
-        module, function = place.split(":")
-        load = getattr(import_module(f"shoal.data.datasets.{module}"), function)
-        about = first_line(load if name in SOURCES else import_module(f"shoal.data.datasets.{module}"))
+    for name, load in DATASETS.items():
+        about = first_line(load if DATASETS.traits(name).get("has_clients") else import_module(load.__module__))
         found, where = whereabouts(name)
         entry = {"name": name, "about": about, "arguments": arguments(load), "found": found, "where": where}
-        entries.append({**entry, "partition": DEFAULT_PARTITION.get(name)})
+        entries.append({**entry, "partition": default_partition(name)})
     return entries
 
 
@@ -88,40 +87,51 @@ def models() -> list[Entry]:
     """Models; a published one has a fixed number of parameters."""
     import torch
 
-    from shoal.models.registry import GENERIC, PUBLISHED, Named, keywords, times
+    from shoal.models import MODELS, Published, factory
+    from shoal.models.registry import keywords, times
 
     found: list[Entry] = []
-    for name, build in GENERIC.items():
-        known = inspect.signature(build).parameters
-        given = {key: known[key].default for key in keywords(name)}
-        about = first_line(build) or "takes its shape from the data"
-        found.append({"name": name, "about": about, "arguments": given, "parameters": None, "input": None})
-    for name, model in PUBLISHED.items():
+    for name, model in MODELS.items():
+        if not isinstance(model, Published):
+            known = inspect.signature(model).parameters
+            given = {key: known[key].default for key in keywords(name)}
+            about = first_line(model) or "takes its shape from the data"
+            found.append({"name": name, "about": about, "arguments": given, "parameters": None, "input": None})
+            continue
         with torch.device("meta"):
-            count = sum(p.numel() for p in Named(name, model.shape, model.outputs)().parameters())
+            count = sum(p.numel() for p in factory(name, model.shape, model.outputs)().parameters())
         about = f"{times(model.shape)} -> {model.outputs}"
         found.append({"name": name, "about": about, "arguments": {}, "parameters": count, "input": list(model.shape)})
     return found
 
 
+def aggregators() -> list[Entry]:
+    """Ways to make the next model of answers, and what can be done to updates before."""
+    from shoal.aggregators import AGGREGATORS, TRANSFORMS
+
+    rules = [(name, make, first_line(make)) for name, make in AGGREGATORS.items()]
+    fronts = [(name, make, f"{first_line(make)} In front: {name}:...+median") for name, make in TRANSFORMS.items()]
+    return [{"name": name, "about": about, "arguments": arguments(make)} for name, make, about in rules + fronts]
+
+
 def engines() -> list[Entry]:
     """Where the work of clients is done."""
-    from shoal.engines import ENGINES
+    from shoal.backends import BACKENDS
 
-    return [{"name": name, "about": first_line(inspect.getmodule(cls))} for name, cls in ENGINES.items()]
+    return [{"name": name, "about": first_line(inspect.getmodule(cls))} for name, cls in BACKENDS.items()]
 
 
 def trackers() -> list[Entry]:
     """Who else can be told of a run, and whether the package is installed."""
     from importlib.util import find_spec
 
-    from shoal.experiment.callbacks import TRACKERS
+    from shoal.observers import TRACKERS
 
     found: list[Entry] = []
     for name in TRACKERS:
         here = find_spec(name) is not None
         where = "installed" if here else "install it with: pip install 'shoal[track]'"
-        about = first_line(import_module(f"shoal.experiment.callbacks.{name}"))
+        about = first_line(import_module(f"shoal.observers.{name}"))
         found.append({"name": name, "about": about, "found": here, "where": where})
     return found
 
@@ -140,6 +150,7 @@ CATALOGUE: dict[str, Callable[[], list[Entry]]] = {
     "data": data,
     "partitions": partitions,
     "models": models,
+    "aggregators": aggregators,
     "engines": engines,
     "trackers": trackers,
 }

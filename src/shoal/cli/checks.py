@@ -14,7 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from shoal.cli.screen import size
+from shoal.analysis.units import size
+from shoal.errors import BadInput
 
 ROOM = 1e9  # bytes below which memory or /dev/shm gets a warning
 
@@ -48,12 +49,15 @@ def torch() -> Iterator[Finding]:
 
 
 def kernels() -> Iterator[Finding]:
-    from shoal.kernels import native
+    from shoal.kernels import native, why_none
 
-    if (found := native()) is None:
-        yield Finding(
-            "native kernel", "missing", "not built; install a C compiler, then Shoal again: small networks train faster"
-        )
+    try:
+        found = native()
+    except BadInput as e:
+        yield Finding("native kernel", "problem", str(e), essential=True)
+        return
+    if found is None:
+        yield Finding("native kernel", "missing", f"{why_none()}; with it small networks train faster")
     else:
         yield Finding("native kernel", "ok", f"built for {found[0]}")
 
@@ -119,9 +123,9 @@ def engine() -> Iterator[Finding]:
 
 def data() -> Iterator[Finding]:
     from shoal.cli.catalogue import WITH_PACKAGE, whereabouts
-    from shoal.data.datasets import LOADERS
+    from shoal.data.datasets import DATASETS
 
-    for name in LOADERS:
+    for name in (name for name in DATASETS if not DATASETS.traits(name).get("has_clients")):
         found, where = whereabouts(name)
         yield Finding(
             f"data {name}", "ok" if found else "missing", where if name in WITH_PACKAGE or not found else f"in {where}"

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import emit, out
+from shoal.cli.console import emit, out
+from shoal.cli.failures import guarded
 
 
 class TableFormat(StrEnum):
@@ -46,22 +46,21 @@ def compare(
     Mean and spread over seeds, and with --target the rounds and MB until an accuracy is reached.
     Runs that differ in their seed alone are one line.
     """
+    from shoal.analysis.compare import compare as side_by_side
+    from shoal.analysis.quantities import FIGURES
+    from shoal.analysis.significance import differences
     from shoal.cli import results, tables
-    from shoal.experiment.compare import FIGURES
-    from shoal.experiment.compare import compare as side_by_side
-    from shoal.experiment.significance import differences
 
     lines = side_by_side([path.expanduser() for path in paths], target)
     found = differences(lines, figure, against) if apart else []
     if format is TableFormat.json:
         document = {"kind": "comparison", "target": target, "comparison": results.comparison_document(lines)}
         more = {"figure": figure, "differences": [asdict(d) for d in found]} if apart else {}
-        emit({**document, **more, "figures": FIGURES})
+        emit({**document, **more, "figures": {key: quantity.meaning for key, quantity in FIGURES.items()}})
     elif format is TableFormat.csv:
         print(tables.differences_csv(found) if apart else tables.comparison_csv(lines), end="")
     elif format is TableFormat.latex:
-        keys = results.shown_keys(lines, everything)
-        print(tables.differences_latex(found, figure) if apart else tables.comparison_latex(lines, keys), end="")
+        print(tables.differences_latex(found, figure) if apart else tables.comparison_latex(lines, everything), end="")
     elif apart:
         results.show_differences(out(), found, figure)
     else:

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, out
+from shoal.cli.console import Format, FormatOption, emit, out
+from shoal.cli.failures import guarded
 
 STYLES = {"ok": "green", "missing": "yellow", "problem": "red"}
 

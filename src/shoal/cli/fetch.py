@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, err, out, say
+from shoal.cli.console import Format, FormatOption, echo, emit, err, out
+from shoal.cli.failures import guarded
 
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets, see `shoal list data`.")]
 Again = Annotated[bool, typer.Option("--again", help="Get it also if it is on this machine.")]
@@ -32,7 +32,7 @@ def fetch(names: Names, again: Again = False, format: FormatOption = Format.text
         emit({"data": [dict(zip(keys, (name, str(path), fresh), strict=True)) for name, path, fresh in results]})
         return
     for name, path, fresh in results:
-        say(out(), f"{name} is {'now' if fresh else 'already'} in {path}")
+        echo(out(), f"{name} is {'now' if fresh else 'already'} in {path}")
 
 
 def get(name: str, again: bool) -> tuple[str, Path, bool]:
@@ -47,4 +47,4 @@ def get(name: str, again: bool) -> tuple[str, Path, bool]:
     except DataMissing:
         pass
     console = err()
-    return name, download(name, progress=lambda text: say(console, text)), True
+    return name, download(name, progress=lambda text: echo(console, text)), True

@@ -1,4 +1,4 @@
-"""`shoal list`: algorithms, keys, data sets, partitions, models, engines, trackers."""
+"""`shoal list`: algorithms, keys, data sets, partitions, models, aggregators, engines, trackers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, out, say, table
+from shoal.cli.console import Format, FormatOption, echo, emit, out, table
+from shoal.cli.failures import guarded
 
 if TYPE_CHECKING:
     from shoal.cli.catalogue import Entry
 
-TOPICS = "algorithms, keys, data, partitions, models, engines, trackers."
+TOPICS = "algorithms, keys, data, partitions, models, aggregators, engines, trackers."
 Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help=TOPICS)]
 
 
@@ -20,7 +20,7 @@ Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help=TOPICS)]
 def listing(topic: Topic = None, format: FormatOption = Format.text) -> None:
     """Show what there is to choose from."""
     from shoal.cli.catalogue import CATALOGUE
-    from shoal.cli.layouts import LAYOUTS
+    from shoal.cli.list_tables import LAYOUTS
     from shoal.errors import unknown
 
     if topic is not None and topic not in CATALOGUE:
@@ -32,7 +32,7 @@ def listing(topic: Topic = None, format: FormatOption = Format.text) -> None:
     console = out()
     if topic is None:
         console.print(table(["topic", "what there is"], [[name, overview(found[name])] for name in found]))
-        say(console, "\nEach with an explanation: shoal list algorithms, shoal list keys, and so on.")
+        echo(console, "\nEach with an explanation: shoal list algorithms, shoal list keys, and so on.")
     else:
         console.print(table(*LAYOUTS[topic](found[topic])))
 

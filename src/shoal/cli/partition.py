@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, out, percent, say, table
-from shoal.cli.words import allowed
+from shoal.analysis.units import percent
+from shoal.cli.arguments import allowed
+from shoal.cli.console import Format, FormatOption, echo, emit, out, table
+from shoal.cli.failures import guarded
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from shoal.analysis.balance import Balance
     from shoal.data.build import Statistics
-    from shoal.experiment.balance import Balance
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="data, partition, seed, data_seed, val.")]
 
@@ -29,14 +30,14 @@ def partition(words: Words = None, icg: ICG = None, format: FormatOption = Forma
     The split is the one that a run with the same keys gets.
     With --icg M also how alike M groups are that FedGSP would form of these clients, beside random ones.
     """
+    from shoal.analysis.balance import balance, label_counts
     from shoal.data.build import describe
-    from shoal.experiment.balance import balance, label_counts
-    from shoal.experiment.config import check_settings
-    from shoal.experiment.prepare import load
     from shoal.seeds import Key
+    from shoal.setup.prepare import load_federation
+    from shoal.setup.settings import check_settings
 
     settings = check_settings(allowed(words or [], ("data", "partition", "seed", "data_seed", "val")))
-    source = load(settings, None)
+    source = load_federation(settings, None)
     stats = describe(source)
     place = {client: i for i, client in enumerate(source.ids)}
     groups = None if source.truth is None else [int(source.truth[place[c]]) for c in stats.looked_at]
@@ -63,7 +64,7 @@ def document(stats: Statistics, groups: list[int] | None, formed: list[Balance] 
 
 
 def show(console: Console, stats: Statistics, groups: list[int] | None, views: bool) -> None:
-    from shoal.cli.picture import PLAIN_SHADES, SHADES, distribution, histogram, legend, rows_of
+    from shoal.cli.partition_plot import PLAIN_SHADES, SHADES, distribution, histogram, legend, rows_of
 
     some = len(stats.looked_at) < stats.clients
     of = f" (of {len(stats.looked_at)} clients looked at)" if some else ""
@@ -79,33 +80,33 @@ def show(console: Console, stats: Statistics, groups: list[int] | None, views: b
     ]
     if stats.groups is not None:
         rows.append(("planted groups", f"{len(stats.groups)}, of {', '.join(map(str, stats.groups))} clients"))
-    say(console, stats.name, style="bold")
+    echo(console, stats.name, style="bold")
     console.print(table(["", ""], rows))
     unicode = console.encoding.lower().startswith("utf")
     shades = SHADES if unicode else PLAIN_SHADES
-    say(console, "\nWho has which classes", style="bold")
+    echo(console, "\nWho has which classes", style="bold")
     rows_shown = rows_of(stats.looked_at, stats.label_counts_NC, groups)
     for line in distribution(rows_shown, console.width, shades):
         console.print(line, no_wrap=True, crop=True)
     if len(rows_shown) < len(stats.looked_at):
         each = "means of neighbouring clients" if groups else "some clients chosen at random"
-        say(console, f"{len(rows_shown)} rows for {len(stats.looked_at)} clients: {each}", style="dim")
-    say(console, legend(shades), style="dim")
+        echo(console, f"{len(rows_shown)} rows for {len(stats.looked_at)} clients: {each}", style="dim")
+    echo(console, legend(shades), style="dim")
     if views:
-        say(console, "the groups see images or labels differently, which no count of labels shows", style="dim")
-    say(console, "\nSamples per client, number of clients", style="bold")
+        echo(console, "the groups see images or labels differently, which no count of labels shows", style="dim")
+    echo(console, "\nSamples per client, number of clients", style="bold")
     for bar in histogram(stats.label_counts_NC.sum(1), room=console.width // 2, full=shades[-1]):
-        say(console, bar)
+        echo(console, bar)
 
 
 def show_balance(console: Console, found: list[Balance]) -> None:
-    say(console, "\nHow alike groups are: median distance of two by their classes", style="bold")
+    echo(console, "\nHow alike groups are: median distance of two by their classes", style="bold")
     *others, best = found
     rows = [[f.name, f"{f.groups:,}", f"{f.clients:,}", f"{f.median_cpd:.5f}", f"{f.z:,.0f}"] for f in found]
     console.print(table(["", "groups", "clients each", "median CPD", "z"], rows, right=True))
     for other in others:
         if other.median_cpd > 0:
-            say(
+            echo(
                 console,
                 f"ICG has {percent(1 - best.median_cpd / other.median_cpd)} less than {other.name}",
                 style="dim",

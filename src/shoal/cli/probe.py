@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, err, out, say, table
-from shoal.cli.words import allowed
+from shoal.cli.arguments import allowed
+from shoal.cli.console import Format, FormatOption, echo, emit, err, out, table
+from shoal.cli.failures import guarded
+from shoal.errors import command
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from shoal.experiment.probe import Alike, Probe
+    from shoal.analysis.probe import ModelSimilarity, Probe
     from shoal.types import Array
 
 Words = Annotated[
@@ -39,8 +40,8 @@ def probe(words: Words = None, figure: Figures = None, format: FormatOption = Fo
     shoal probe data=mnist partition=power-law model=mclr,mlp lr=0.03
     shoal probe data=digits partition=dirichlet:0.1:clients=50 --figure pictures
     """
-    from shoal.experiment.probe import KEYS
-    from shoal.experiment.probe import probe as look
+    from shoal.analysis.probe import KEYS
+    from shoal.analysis.probe import probe as look
     from shoal.experiment.sweep import values
 
     pairs: dict[str, Any] = dict(allowed(words or [], (*KEYS, "model", "clients", "groups")))
@@ -51,8 +52,8 @@ def probe(words: Words = None, figure: Figures = None, format: FormatOption = Fo
         figure = figure.expanduser()
         figure.mkdir(parents=True, exist_ok=True)
         for name, picture in pictures(found).items():
-            (figure / name).write_text(picture)
-            say(err(), f"wrote {figure / name}")
+            (figure / name).write_text(picture, encoding="utf-8")
+            echo(err(), f"wrote {figure / name}")
     if format is Format.json:
         emit(document(found))
     else:
@@ -69,11 +70,14 @@ def whole(key: str, value: str) -> int:
 
 def document(found: Probe) -> dict[str, Any]:
     """The probe for programs; the matrices are left out."""
-    from shoal.experiment.row import plain
+    from shoal.loop.record import to_json
 
     keys = ("model", "parameters", "contrast", "correlation", "line", "silhouette", "groups", "ari")
     settings = found.settings.model_dump(include={"data", "partition", "seed", "data_seed", "lr", "batch", "steps"})
-    shown = [{k: plain(getattr(alike, k)) for k in keys} | {"labels": alike.labels_N.tolist()} for alike in found.alike]
+    shown = [
+        {k: to_json(getattr(similarity, k)) for k in keys} | {"labels": similarity.labels_N.tolist()}
+        for similarity in found.alike
+    ]
     head = {"kind": "probe", "data": found.data, "clients": found.clients, "looked_at": list(found.cohort)}
     return {**head, "settings": settings, "m": found.m, "models": shown}
 
@@ -81,49 +85,51 @@ def document(found: Probe) -> dict[str, Any]:
 def show(console: Console, found: Probe) -> None:
     settings, first = found.settings, found.alike[0]
     work = f"{settings.steps} steps of batch {settings.batch} at learning rate {settings.lr:g}"
-    say(console, f"{found.data}: {len(found.cohort)} of {found.clients:,} clients pre-trained, {work}", style="bold")
+    echo(console, f"{found.data}: {len(found.cohort)} of {found.clients:,} clients pre-trained, {work}", style="bold")
     rows = [
         [a.model, f"{a.parameters:,}", *(f"{a.contrast[m]:.3g}" for m in MEASURES), f"{a.correlation[found.m]:.3f}"]
         for a in found.alike
     ]
     heads = ["model", "parameters", "L2", "cosine", "MADC", "EDC", "EDC~MADC"]
     console.print(table(heads, rows, right=True))
-    say(
+    echo(
         console,
         "L2 to EDC: relative contrast (max - min)/min of all pairwise distances; small: all look alike",
         style="dim",
     )
-    say(console, f"EDC~MADC: correlation over all pairs, {found.m} directions", style="dim")
-    for alike in found.alike:
-        say(console, f"\nHow many groups, {alike.model}: silhouette by number of groups", style="bold")
-        say(console, "  ".join(f"{k}: {v:.2f}" for k, v in alike.silhouette.items()))
-        say(console, verdict(alike))
-    say(console, f"\nWho learns like whom, {first.model}: clients by group", style="bold")
+    echo(console, f"EDC~MADC: correlation over all pairs, {found.m} directions", style="dim")
+    for similarity in found.alike:
+        echo(console, f"\nHow many groups, {similarity.model}: silhouette by number of groups", style="bold")
+        echo(console, "  ".join(f"{k}: {v:.2f}" for k, v in similarity.silhouette.items()))
+        echo(console, verdict(similarity))
+    echo(console, f"\nWho learns like whom, {first.model}: clients by group", style="bold")
     unicode = console.encoding.lower().startswith("utf")
     for line in blocks(ordered(first), " ░▒▓█" if unicode else " .:*#"):
-        say(console, line)
-    say(console, "cosine of updates: blank up to 0, darker to 1", style="dim")
-    again = " ".join(f"{k}={v}" for k, v in (("data", settings.data), ("partition", settings.partition)) if v)
-    say(console, f"\nNext: shoal run fedavg local fedgroup {again} groups={first.groups} lr={settings.lr:g}")
+        echo(console, line)
+    echo(console, "cosine of updates: blank up to 0, darker to 1", style="dim")
+    again = [f"{k}={v}" for k, v in (("data", settings.data), ("partition", settings.partition)) if v]
+    keys = [*again, f"groups={first.groups}", f"lr={settings.lr:g}"]
+    echo(console, f"\nNext: {command('run', 'fedavg', 'local', 'fedgroup', *keys)}")
 
 
-def verdict(alike: Alike) -> str:
+def verdict(similarity: ModelSimilarity) -> str:
     """A sentence on the number of groups that fits best."""
-    best = alike.silhouette.get(str(alike.groups), 0.0)
-    planted = "" if alike.ari is None else f"; against the planted groups: adjusted Rand index {alike.ari:.2f}"
+    best = similarity.silhouette.get(str(similarity.groups), 0.0)
+    planted = (
+        "" if similarity.ari is None else f"; against the planted groups: adjusted Rand index {similarity.ari:.2f}"
+    )
     if best < 0.15:
-        return (
-            f"no number fits well (best {best:.2f} with {alike.groups}): clients look alike, or all different{planted}"
-        )
-    return f"{alike.groups} groups fit best ({best:.2f}){planted}"
+        found = f"no number fits well (best {best:.2f} with {similarity.groups}): clients look alike, or all different"
+        return found + planted
+    return f"{similarity.groups} groups fit best ({best:.2f}){planted}"
 
 
-def ordered(alike: Alike) -> Array:
+def ordered(similarity: ModelSimilarity) -> Array:
     """The cosine matrix with clients group by group."""
-    from shoal.experiment.probe import by_group
+    from shoal.analysis.probe import by_group
 
-    order = by_group(alike.labels_N)
-    found: Array = alike.cosine_NN[order][:, order]
+    order = by_group(similarity.labels_N)
+    found: Array = similarity.cosine_NN[order][:, order]
     return found
 
 
@@ -146,7 +152,7 @@ def pictures(found: Probe) -> Mapping[str, str]:
     """File names and SVG: EDC over MADC and similarities of the first model; with several models the contrast."""
     import numpy as np
 
-    from shoal.experiment.svg import density, lines, matrix
+    from shoal.report.svg import density, lines, matrix
 
     first = found.alike[0]
     pairs = np.triu_indices(len(first.madc_NN), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,22 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from shoal.cli.guard import Interrupted
-from shoal.cli.screen import clock, percent, say
-from shoal.experiment.callbacks import Observer
-from shoal.experiment.loop import Moment, Plan
+from shoal.analysis.table import clients_of
+from shoal.analysis.units import clock, percent
+from shoal.cli.console import echo
+from shoal.cli.failures import Interrupted
+from shoal.errors import command
+from shoal.loop.history import coverage
+from shoal.loop.plan import Plan, RoundResult
+from shoal.observers import Observer
 
-BREATH = 0.9  # seconds at least between two lines in a pipe; the last round is always told
+MIN_PAUSE = 0.9  # seconds at least between two lines in a pipe; the last round is always told
 PAUSE = 10.0  # seconds after which a pipe gets a line, though no tenth of the rounds has gone by
 SHOWN = 10  # rounds with clients left out that are told one by one
 
 
-class Watch(Observer):
-    """Tells how far a run is. One watch serves the runs of a sweep one after the other; `announce` names the next."""
+class ProgressDisplay(Observer):
+    """Tells how far a run is. One display serves the runs of a sweep one after the other; `announce` names the next."""
 
     def __init__(self, console: Console, quiet: bool = False, timer: Callable[[], float] = time.monotonic) -> None:
         self.console, self._quiet, self._timer = console, quiet, timer
@@ -32,7 +36,7 @@ class Watch(Observer):
         self._prefix = ""
         self._plan: Plan | None = None
         self._began, self._first, self._told = 0.0, 0, 0.0
-        self._accuracy: float | None = None
+        self._tested: Mapping[str, Any] = {}  # the last record with an accuracy
         self._bar: tuple[Progress, TaskID] | None = None
         self._left_out, self._rounds_left_out = 0, 0
         self._collapsed = False
@@ -46,25 +50,26 @@ class Watch(Observer):
         self.name = self.name if self._prefix else label
         self._plan, self._first, self.round = plan, begin, begin
         self._began = self._told = self._timer()
-        self._accuracy, self._left_out, self._rounds_left_out = None, 0, 0
+        self._tested, self._left_out, self._rounds_left_out = {}, 0, 0
         if self.console.is_terminal and not self._quiet:
             self._bar = make_bar(self.console, self._prefix + self.name, plan.rounds, begin)
 
-    def moment(self, moment: Moment) -> None:
+    def after_round(self, result: RoundResult) -> None:
         assert self._plan is not None
-        self.round = moment.round
-        self._accuracy = moment.row.get("accuracy", self._accuracy)
-        self._troubles(moment)
-        done, rounds = moment.round - self._first, self._plan.rounds
+        self.round = result.round
+        self._tested = result.row if "accuracy" in result.row else self._tested
+        self._troubles(result)
+        done, rounds = result.round - self._first, self._plan.rounds
         now = self._timer()
-        left = clock((now - self._began) / done * (rounds - moment.round)) if done > 0 else "?"
+        left = clock((now - self._began) / done * (rounds - result.round)) if done > 0 else "?"
         if self._bar is not None:
             progress, task = self._bar
-            figures = f"{percent(self._accuracy)}  groups {moment.row.get('groups', '-')}  {left} left"
-            progress.update(task, completed=moment.round, figures=figures)
-        elif not self._quiet and self._due(moment.round, rounds, now):
+            figures = f"{accuracy_of(self._tested, short=True)}  groups {result.row.get('groups', '-')}  {left} left"
+            progress.update(task, completed=result.round, figures=figures)
+        elif not self._quiet and self._due(result.round, rounds, now):
             self._told = now
-            say(self.console, self._prefix + line(self.name, moment.round, rounds, self._accuracy, moment.row, left))
+            words = accuracy_of(self._tested)
+            echo(self.console, self._prefix + line(self.name, result.round, rounds, words, result.row, left))
 
     def stop(self) -> None:
         if self._bar is not None:
@@ -75,23 +80,23 @@ class Watch(Observer):
             self.warn(f"{self.name}: clients were left out {times}; events.jsonl has every reason")
 
     def warn(self, text: str) -> None:
-        say(self.console, f"warning: {text}", style="yellow")
+        echo(self.console, f"warning: {text}", style="yellow")
 
     def _due(self, round: int, rounds: int, now: float) -> bool:
         """At the last round, at each tenth of the rounds unless that is too often, and after a silence."""
         tenth = round > 0 and round * 10 // rounds > (round - 1) * 10 // rounds
         silence = now - self._told
-        return round == rounds or (tenth and silence >= BREATH) or silence >= PAUSE
+        return round == rounds or (tenth and silence >= MIN_PAUSE) or silence >= PAUSE
 
-    def _troubles(self, moment: Moment) -> None:
+    def _troubles(self, result: RoundResult) -> None:
         """Skipped rounds, a collapse into one group, and the first of the clients left out in a round."""
-        left_out = [e for e in moment.events if e["kind"] == "left out"]
-        for event in moment.events:
+        left_out = [e for e in result.events if e["kind"] == "left out"]
+        for event in result.events:
             if event["kind"] == "round skipped":
-                self.warn(f"round {moment.round} changed nothing: {event['reason']}")
+                self.warn(f"round {result.round} changed nothing: {event['reason']}")
             elif event["kind"] == "collapsed" and not self._collapsed:
                 self._collapsed = True
-                self.warn(f"round {moment.round}: {event['reason']}; try another start or number of groups")
+                self.warn(f"round {result.round}: {event['reason']}; try another start or number of groups")
         if not left_out:
             return
         self._left_out += len(left_out)
@@ -99,17 +104,30 @@ class Watch(Observer):
         if self._rounds_left_out <= SHOWN:
             more = f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else ""
             first = left_out[0]
-            self.warn(f"round {moment.round}: client {first['client']!r} left out: {first['reason']}{more}")
+            self.warn(f"round {result.round}: client {first['client']!r} left out: {first['reason']}{more}")
 
 
-def line(name: str, round: int, rounds: int, accuracy: float | None, row: dict[str, Any], left: str) -> str:
+def accuracy_of(row: Mapping[str, Any], short: bool = False) -> str:
+    """The accuracy of a tested round, with whom it is about where some clients have no model yet.
+
+    >>> row = {"accuracy": 0.908, "partial": True, "tested": 78, "tested_of": 1000}
+    >>> accuracy_of(row), accuracy_of(row, short=True), accuracy_of({"accuracy": 0.334}), accuracy_of({})
+    ('90.8 % of 78 of 1,000 clients', '90.8 % of 78', '33.4 %', '-')
+    """
+    if row.get("accuracy") is None or not row.get("partial"):
+        return percent(row.get("accuracy"))
+    clients, of = coverage(row)
+    return f"{percent(row['accuracy'])} of {clients if short else clients_of(clients, of)}"
+
+
+def line(name: str, round: int, rounds: int, accuracy: str, row: Mapping[str, Any], left: str) -> str:
     """How far a run is, in one line.
 
-    >>> line("fedavg", 10, 50, 0.334, {"groups": 1, "loss": 1.934}, "0:12")
+    >>> line("fedavg", 10, 50, "33.4 %", {"groups": 1, "loss": 1.934}, "0:12")
     'fedavg  round 10/50  accuracy 33.4 %  groups 1  loss 1.93  0:12 left'
     """
     loss = row.get("loss")
-    parts = [name, f"round {round}/{rounds}", f"accuracy {percent(accuracy)}", f"groups {row.get('groups', '-')}"]
+    parts = [name, f"round {round}/{rounds}", f"accuracy {accuracy}", f"groups {row.get('groups', '-')}"]
     parts += [f"loss {loss:.2f}"] if loss is not None else []
     return "  ".join([*parts, f"{left} left"])
 
@@ -131,35 +149,35 @@ def make_bar(console: Console, name: str, rounds: int, begin: int) -> tuple[Prog
 
 
 class Warnings(logging.Handler):
-    """What the library warns of, on the watch's console."""
+    """What the library warns of, on the display's console."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, display: ProgressDisplay) -> None:
         super().__init__(logging.WARNING)
-        self._watch = watch
+        self._display = display
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._watch.warn(record.getMessage())
+        self._display.warn(record.getMessage())
 
 
 @contextmanager
-def watching(console: Console, folder: Path, quiet: bool) -> Iterator[Watch]:
-    """A watch for as long as a run or sweep goes on; an interruption says how to go on."""
-    watch, log = Watch(console, quiet), logging.getLogger("shoal")
-    handler = Warnings(watch)
+def showing_progress(console: Console, folder: Path, quiet: bool) -> Iterator[ProgressDisplay]:
+    """A display for as long as a run or sweep goes on; an interruption says how to go on."""
+    display, log = ProgressDisplay(console, quiet), logging.getLogger("shoal")
+    handler = Warnings(display)
     log.addHandler(handler)
     try:
-        yield watch
+        yield display
     except KeyboardInterrupt as e:
-        raise Interrupted(farewell(folder, watch.name, watch.round)) from e
+        raise Interrupted(interrupted_sentence(folder, display.name, display.round)) from e
     finally:
         log.removeHandler(handler)
 
 
-def farewell(folder: Path, name: str, round: int) -> str:
+def interrupted_sentence(folder: Path, name: str, round: int) -> str:
     """What an interrupted user needs to know."""
     sweep = (folder / "sweep.json").exists()
     if not sweep and not (folder / "config.toml").exists():
         return "interrupted before the run began; nothing was written"
     which = f" of {name}" if sweep and name else ""
     when = f"after round {round}{which}" if round >= 0 else f"before the first round{which}"
-    return f"interrupted {when}; go on with: shoal resume {folder}"
+    return f"interrupted {when}; go on with: {command('resume', folder)}"

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from shoal.analysis.units import size
 from shoal.cli.compare import Paths, Target
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, emit, out, say, size
+from shoal.cli.console import Format, FormatOption, echo, emit, out
+from shoal.cli.failures import guarded
 
 
 class Map(StrEnum):
@@ -52,10 +53,10 @@ def report(
     page = page_of(folders, target, map.value, target_file.parent)
     written = write(page, target_file)
     if format is Format.text:
-        say(out(), f"Report: {written} ({size(written.stat().st_size)}); open it in a browser")
+        echo(out(), f"Report: {written} ({size(written.stat().st_size)}); open it in a browser")
     drawn = export(page.figures, figures.expanduser()) if figures is not None else []
     if drawn and format is Format.text:
-        say(out(), f"Figures: {figures} ({len(drawn)} files)")
+        echo(out(), f"Figures: {figures} ({len(drawn)} files)")
     if format is Format.json:
         shown = [{"key": f.key, "title": f.title} for f in page.figures]
         emit(

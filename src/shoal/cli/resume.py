@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.arguments import allowed
+from shoal.cli.console import Format, FormatOption, QuietOption, echo, err
+from shoal.cli.failures import guarded
 from shoal.cli.finish import finish_run, finish_sweep
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, QuietOption, err, say
-from shoal.cli.words import allowed
 from shoal.errors import BadInput
 
 PathArgument = Annotated[
@@ -27,7 +27,7 @@ def resume(
 
     The result is, bit for bit, that of a run that was never disturbed. rounds=N makes a run longer.
     """
-    from shoal.experiment.config import check_settings
+    from shoal.setup.settings import check_settings
 
     pairs = allowed(words or [], ("rounds", "engine", "workers"))
     settings = check_settings(pairs)
@@ -44,24 +44,24 @@ def resume(
 def resume_run(
     path: Path, engine: str | None, workers: int | None, rounds: int | None, format: Format, quiet: bool
 ) -> None:
-    from shoal.cli.progress import watching
+    from shoal.cli.progress import showing_progress
     from shoal.experiment.api import resume
-    from shoal.experiment.folder import Folder
+    from shoal.store.folder import Folder
 
     planned = Folder(path).config()["rounds"]
     if Folder(path).summary() is not None and (rounds is None or rounds <= planned):
         if not quiet:
-            say(err(), f"{path} is complete: all {planned} rounds are played; rounds=N with a larger N goes on")
+            echo(err(), f"{path} is complete: all {planned} rounds are played; rounds=N with a larger N goes on")
     else:
-        with watching(err(), path, quiet) as watch:
-            resume(path, engine=engine, workers=workers, rounds=rounds, observers=[watch])
+        with showing_progress(err(), path, quiet) as display:
+            resume(path, engine=engine, workers=workers, rounds=rounds, observers=[display])
     finish_run(path, format, quiet)
 
 
 def resume_sweep(path: Path, engine: str | None, workers: int | None, format: Format, quiet: bool) -> None:
-    from shoal.cli.progress import watching
-    from shoal.experiment.sweep import go_on
+    from shoal.cli.progress import showing_progress
+    from shoal.experiment.sweep import continue_sweep
 
-    with watching(err(), path, quiet) as watch:
-        go_on(path, engine, watch.announce, workers)
+    with showing_progress(err(), path, quiet) as display:
+        continue_sweep(path, engine, display.announce, workers)
     finish_sweep(path, format, quiet)

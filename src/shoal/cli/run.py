@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal.cli.arguments import read_request
+from shoal.cli.console import Format, FormatOption, QuietOption, err
+from shoal.cli.failures import guarded
 from shoal.cli.finish import finish_run, finish_sweep
-from shoal.cli.guard import guarded
-from shoal.cli.screen import Format, FormatOption, QuietOption, err
-from shoal.cli.words import Request, read_request
 
 if TYPE_CHECKING:
     from shoal.experiment.sweep import Point
@@ -38,31 +38,28 @@ def run(words: Words = None, format: FormatOption = Format.text, quiet: QuietOpt
     if len(runs) == 1:
         one(runs[0], request.out, format, quiet)
     else:
-        several(request, format, quiet)
+        several(runs, request.out, format, quiet)
 
 
 def one(point: Point, folder: Path | None, format: Format, quiet: bool) -> None:
-    from shoal.cli.progress import watching
-    from shoal.experiment.api import run
-    from shoal.experiment.folder import fresh_path
-    from shoal.experiment.prepare import settings_of
+    from shoal.cli.progress import showing_progress
+    from shoal.experiment.api import start
+    from shoal.store.folder import fresh_path
 
-    settings, own = settings_of(point.algorithm, point.pairs)
+    settings = point.resolved.settings
     name = settings.data.partition(":")[0].partition("(")[0]
     folder = folder or fresh_path("runs", f"{point.algorithm}-{name}-s{settings.seed}")
-    names = {"federation": settings.data, "model": settings.model}
-    keys = {k: getattr(settings, k) for k in point.pairs if k not in ("data", "model", "engine", *own)}
-    with watching(err(), folder, quiet) as watch:
-        run(point.algorithm, **names, out=folder, engine=settings.engine, observers=[watch], **keys, **own)
+    with showing_progress(err(), folder, quiet) as display:
+        start(point.resolved, None, folder, [display])
     finish_run(folder, format, quiet)
 
 
-def several(request: Request, format: Format, quiet: bool) -> None:
-    from shoal.cli.progress import watching
-    from shoal.experiment.folder import fresh_path
-    from shoal.experiment.sweep import sweep
+def several(runs: list[Point], folder: Path | None, format: Format, quiet: bool) -> None:
+    from shoal.cli.progress import showing_progress
+    from shoal.experiment.sweep import start_sweep
+    from shoal.store.folder import fresh_path
 
-    folder = request.out or fresh_path("runs", "sweep")
-    with watching(err(), folder, quiet) as watch:
-        sweep(request.algorithms, out=folder, tell=watch.announce, **request.pairs)
+    folder = folder or fresh_path("runs", "sweep")
+    with showing_progress(err(), folder, quiet) as display:
+        start_sweep(runs, folder, None, display.announce)
     finish_sweep(folder, format, quiet)

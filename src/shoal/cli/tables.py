@@ -7,26 +7,26 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from shoal.cli.results import HEADS, PERCENT, cell, difference_cells, difference_heads, number
-from shoal.experiment.compare import FIGURES, LOWER, Line
-from shoal.experiment.significance import Difference
+from shoal.analysis.compare import Line
+from shoal.analysis.quantities import FIGURES
+from shoal.analysis.significance import Difference
+from shoal.analysis.table import Cell, difference_cells, difference_heads, tabulate
 
 UNSAFE = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
 UNSAFE |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
-RANKED = (*PERCENT, "ari", "rounds_to_target", "megabytes_to_target")  # columns whose best value is set in bold
 
 
 def comparison_csv(lines: Sequence[Line]) -> str:
     """A row per setting with mean, standard deviation and number of runs of every figure; shares are of 1."""
-    heads = ["setting", "runs", "complete", *(f"{key}{part}" for key in FIGURES for part in ("", "_std", "_n"))]
+    found = tabulate(lines, FIGURES.values())
+    heads = [f"{quantity.key}{part}" for quantity in found.columns for part in ("", "_std", "_n")]
     rows = []
-    for line in lines:
+    for line, cells in zip(found.lines, found.rows, strict=True):
         row: list[object] = [line.name, len(line.runs), line.complete]
-        for key in FIGURES:
-            found = line.figures[key]
-            row += [None, None, 0] if found is None else [found.mean, found.std, found.n]
+        for cell in cells:
+            row += [None, None, 0] if cell.value is None else [cell.value.mean, cell.value.std, cell.value.n]
         rows.append(row)
-    return as_csv(heads, rows)
+    return as_csv(["setting", "runs", "complete", *heads], rows)
 
 
 def differences_csv(found: Sequence[Difference]) -> str:
@@ -46,37 +46,26 @@ def as_csv(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def comparison_latex(lines: Sequence[Line], keys: Sequence[str]) -> str:
+def comparison_latex(lines: Sequence[Line], everything: bool = False) -> str:
     """A table for `booktabs`; the best of a column is bold."""
-    rows = []
-    for line in lines:
-        cells = [latex(cell(key, line)) for key in keys]
-        rows.append(
-            [
-                latex(line.name),
-                str(len(line.runs)),
-                *(bold(c, k, line, lines) for c, k in zip(cells, keys, strict=True)),
-            ]
-        )
-    return as_latex(["setting", "runs", *(HEADS[key] for key in keys)], rows)
+    found = tabulate(lines, everything=everything)
+    rows = [
+        [latex(line.name), str(len(line.runs)), *map(bold, cells)]
+        for line, cells in zip(found.lines, found.rows, strict=True)
+    ]
+    return as_latex(["setting", "runs", *(quantity.head for quantity in found.columns)], rows)
 
 
-def bold(text: str, key: str, line: Line, lines: Sequence[Line]) -> str:
-    """The text in bold if it is the best of its column, as far as the shown digits tell; all runs must have it."""
-    scale = 100 if key in PERCENT else 1
-    whole = [o for o in lines if (f := o.figures[key]) is not None and f.n == len(o.runs)]
-    means = {o.name: number(key, f.mean * scale) for o in whole if (f := o.figures[key]) is not None}
-    if key not in RANKED or line.name not in means or len(means) < 2:
-        return text
-    figures = {name: float(shown.replace(",", "")) for name, shown in means.items()}
-    best = (min if key in LOWER else max)(figures.values())
-    return f"\\textbf{{{text}}}" if figures[line.name] == best else text
+def bold(cell: Cell) -> str:
+    """A cell as LaTeX, in bold if it is marked."""
+    return f"\\textbf{{{latex(cell.shown())}}}" if cell.best else latex(cell.shown())
 
 
 def differences_latex(found: Sequence[Difference], figure: str) -> str:
     """A table for `booktabs`."""
-    rows = [[latex(c) for c in difference_cells(d, figure)] for d in found]
-    return as_latex(difference_heads(figure), rows)
+    quantity = FIGURES[figure]
+    rows = [[latex(c) for c in difference_cells(d, quantity)] for d in found]
+    return as_latex([head.short for head in difference_heads(quantity)], rows)
 
 
 def as_latex(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.guard import guarded
+from shoal.cli.failures import guarded
 
 Where = Annotated[Path, typer.Argument(metavar="[DIR]", help="The folder that holds the runs.", show_default=True)]
 Host = Annotated[

@@ -1,4 +1,4 @@
-"""CFL's split of a cluster in two by the similarities of its clients (Sattler et al. 2019; spec 2.3, D4)."""
+"""CFL's split of a cluster in two by the similarities of its clients (Sattler et al. 2019, eq. 6; departure D4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ BipartitionMode = Literal["optimal", "complete"]
 
 
 class Split(NamedTuple):
-    """Which side each client is on (client 0 on side 0), and the largest similarity between the sides."""
+    """Which side each client is on (client 0 on side 0), and the largest similarity between the sides.
+
+    Attributes:
+        labels_N: 0 or 1 for each client.
+        cross: The largest similarity across the cut; low is clean.
+
+    >>> Split(np.array([0, 0, 1]), cross=-0.7).cross
+    -0.7
+    """
 
     labels_N: Array
     cross: float
@@ -22,6 +30,13 @@ class Split(NamedTuple):
 
 def bipartition(similarity_NN: Array, mode: BipartitionMode = "optimal") -> Split:
     """The split by the named method.
+
+    Args:
+        similarity_NN: Similarity of every pair of at least two clients.
+        mode: `optimal` or `complete`.
+
+    Returns:
+        The two sides, and the largest similarity between them.
 
     >>> a = np.array([[1.0, 0.9, -0.8], [0.9, 1.0, -0.7], [-0.8, -0.7, 1.0]])
     >>> split = bipartition(a)
@@ -42,6 +57,12 @@ def optimal_bipartition(similarity_NN: Array) -> Split:
     similarity below the tree's weakest edge; and when that edge was the best one out of the tree, nothing outside was
     more similar to anything inside: the clients inside by then are one side. If several edges are equally weak, the
     first of them is cut.
+
+    Args:
+        similarity_NN: Similarity of every pair of at least two clients.
+
+    Returns:
+        The two sides, and the largest similarity between them.
 
     >>> optimal_bipartition(np.array([[1.0, 0.1, 0.5], [0.1, 1.0, 0.2], [0.5, 0.2, 1.0]]))
     Split(labels_N=array([0, 1, 0]), cross=0.2)
@@ -68,6 +89,12 @@ def complete_bipartition(similarity_NN: Array) -> Split:
     """The split of the authors' notebook: complete linkage on the negated similarities, down to two clusters.
 
     It keeps the least similar pair within a side as similar as it can, which is another aim than the optimal cut's.
+
+    Args:
+        similarity_NN: Similarity of every pair of at least two clients.
+
+    Returns:
+        The two sides, and the largest similarity between them.
 
     >>> complete_bipartition(np.array([[1.0, 0.1, 0.5], [0.1, 1.0, 0.2], [0.5, 0.2, 1.0]]))
     Split(labels_N=array([0, 1, 0]), cross=0.2)

@@ -18,7 +18,16 @@ ITERATIONS = 10  # as many as FedGSP's paper times
 
 
 class EqualSize(NamedTuple):
-    """A label per point, the centres, and the cost `sum_i |x_i - c_i|^2 / 2`."""
+    """A label per point, the centres, and the cost `sum_i |x_i - c_i|^2 / 2`.
+
+    Attributes:
+        labels_N: The cluster of each point.
+        centres_LD: The centres.
+        cost: The total cost.
+
+    >>> EqualSize(np.array([0, 1]), np.zeros((2, 3)), 1.5).cost
+    1.5
+    """
 
     labels_N: Array
     centres_LD: Array
@@ -43,6 +52,12 @@ def assign_equal(cost_NL: Array) -> Array:
     Points send one unit each to the clusters, which take N / L: a min-cost flow with arcs of capacity 1. The solver
     wants whole numbers, so costs above each point's cheapest are scaled to at most 10^12 and rounded; that moves the
     total by less than N parts in 10^12 of the largest.
+
+    Args:
+        cost_NL: Cost of every point in every cluster; N is a multiple of L.
+
+    Returns:
+        The cluster of each point.
 
     >>> assign_equal(np.array([[0.0, 9.0], [1.0, 2.0], [1.0, 8.0], [1.0, 1.5]])).tolist()
     [0, 1, 0, 1]
@@ -71,6 +86,13 @@ def assign_equal(cost_NL: Array) -> Array:
 
 def equal_size(rows_ND: Array, centres_LD: Array) -> EqualSize:
     """Every point to a centre, N / L to each, at the least cost `sum_i |x_i - c_i|^2 / 2`; centres stay.
+
+    Args:
+        rows_ND: One point per client.
+        centres_LD: The centres; N is a multiple of L.
+
+    Returns:
+        Labels, the centres as given, and the cost.
 
     >>> found = equal_size(np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([[0.0], [1.0]]))
     >>> found.labels_N.tolist(), found.cost
@@ -101,6 +123,15 @@ def equal_size_kmeans(
 
     It ends when no point changes its cluster, so that centres would stay, or after so many iterations; the cost never
     rises. The centres returned are the means.
+
+    Args:
+        rows_ND: One point per client.
+        clusters: L, a divisor of N.
+        rng: Draws the first centres.
+        iterations: Assignments at most.
+
+    Returns:
+        Labels, the means of the clusters, and the cost.
 
     >>> found = equal_size_kmeans(np.array([[0.0], [1.0], [8.0], [9.0]]), 2, np.random.default_rng(0))
     >>> sorted(found.centres_LD.tolist()), found.cost

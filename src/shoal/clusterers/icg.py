@@ -12,7 +12,17 @@ from shoal.types import Array
 
 
 class Sizes(NamedTuple):
-    """How K clients become M groups of L: clients kept, clusters of `each`, and members that find no group."""
+    """How K clients become M groups of L: clients kept, clusters of `each`, and members that find no group.
+
+    Attributes:
+        groups: M.
+        clusters: L, which is also the size of a group.
+        kept: Clients that are clustered.
+        each: Clients in a cluster.
+
+    >>> Sizes(groups=2, clusters=3, kept=9, each=3).unused
+    3
+    """
 
     groups: int  # M
     clusters: int  # L, which is also the size of a group
@@ -26,14 +36,29 @@ class Sizes(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """Groups as arrays of row numbers, ordered by their least one; the cluster of every row, -1 for those left out."""
+    """Groups as arrays of row numbers, ordered by their least one; the cluster of every row, -1 for those left out.
+
+    Attributes:
+        groups: The rows of each group.
+        cluster_N: The cluster of each row.
+
+    >>> Grouping((np.array([0, 2]), np.array([1, 3])), np.array([0, 0, 1, 1])).groups[0].tolist()
+    [0, 2]
+    """
 
     groups: tuple[Array, ...]
     cluster_N: Array
 
 
 def icg_sizes(clients: int, groups: int) -> Sizes:
-    """`M = min(f, K)`, `L = floor(K / M)`, `L floor(K / L)` clients kept (spec 2.11.1, D31).
+    """`M = min(f, K)`, `L = floor(K / M)`, `L floor(K / L)` clients kept (Algorithm 2, line 1; departure D31).
+
+    Args:
+        clients: K.
+        groups: f, groups wanted.
+
+    Returns:
+        M, L, the clients kept and the size of a cluster.
 
     >>> icg_sizes(368, 52), icg_sizes(368, 52).unused
     (Sizes(groups=52, clusters=7, kept=364, each=52), 0)
@@ -50,6 +75,15 @@ def icg_sizes(clients: int, groups: int) -> Sizes:
 
 def icg(rows_ND: Array, groups: int, rng: np.random.Generator, iterations: int = ITERATIONS) -> Grouping:
     """Groups that look alike: clients are put into clusters of equal size, and every group gets one of each cluster.
+
+    Args:
+        rows_ND: One vector per client, usually its class counts.
+        groups: Groups wanted; at most one per client is made.
+        rng: Draws who is kept, the first centres and the groups.
+        iterations: Assignments of the clustering at most.
+
+    Returns:
+        The groups, and the cluster of every client.
 
     >>> counts = np.array([[9, 0], [0, 9], [8, 0], [0, 8]])
     >>> [sorted((counts[g] > 0).argmax(1).tolist()) for g in icg(counts, 2, np.random.default_rng(0)).groups]

@@ -31,6 +31,15 @@ def seed_centres(rows_ND: Array, k: int, weights_N: Array, rng: np.random.Genera
     Of `2 + floor(ln k)` draws the one that lowers the objective most is kept (Arthur and Vassilvitskii 2007, the
     greedy form, as in scikit-learn). If all points of weight coincide with a centre, any point may be drawn.
 
+    Args:
+        rows_ND: One point per client.
+        k: Centres.
+        weights_N: lambda_i, from 0 up, not all 0.
+        rng: Draws them.
+
+    Returns:
+        k of the points, k x D.
+
     >>> sorted(seed_centres(np.array([[1.0], [1.0], [5.0]]), 2, np.ones(3), np.random.default_rng(0)).tolist())
     [[1.0], [5.0]]
     """
@@ -55,9 +64,17 @@ def reseed(
 ) -> tuple[Array, Array, tuple[int, ...]]:
     """Gives every empty cluster the point farthest from its own mean, `argmax_i lambda_i |x_i - c_{k_i}|^2`.
 
-    Returns labels, the centres after an M step, and the points that moved. Points that coincide with all others of
-    their cluster stay, so that a cluster remains empty only if there are fewer distinct points (of positive weight)
-    than clusters.
+    Points that coincide with all others of their cluster stay, so that a cluster remains empty only if there are fewer
+    distinct points (of positive weight) than clusters.
+
+    Args:
+        rows_ND: One point per client.
+        labels_N: The cluster of each point.
+        weights_N: lambda_i, from 0 up, not all 0.
+        centres_KD: The centres, K x D.
+
+    Returns:
+        Labels, the centres after an M step, and the points that moved.
 
     >>> reseed(np.array([[0.0], [1.0], [8.0]]), np.zeros(3, int), np.ones(3), np.zeros((2, 1)))[0].tolist()
     [0, 0, 1]
@@ -78,6 +95,15 @@ def reseed(
 
 def kmeans_from(rows_ND: Array, centres_KD: Array, weights_N: Array, iterations: int = ITERATIONS) -> Clusters:
     """`lloyd` from the given centres, whose numbers stay; clusters that end empty are filled and it goes on.
+
+    Args:
+        rows_ND: One point per client.
+        centres_KD: Where to begin.
+        weights_N: lambda_i, from 0 up, not all 0.
+        iterations: E and M steps at most, between two fillings.
+
+    Returns:
+        Labels, centres and the objective.
 
     >>> found = kmeans_from(np.array([[0.0], [1.0], [8.0]]), np.array([[99.0], [3.0]]), np.ones(3))
     >>> found.labels_N.tolist(), found.centres_KD.tolist()
@@ -108,6 +134,17 @@ def kmeans(
     For up to a thousand points with more numbers than points, the starts are tried in an equivalent set of coordinates,
     as many as points, which costs less; the best one then runs on in the vectors themselves. Clusters are numbered by
     their first points. If there are fewer distinct points than k the last ones stay empty.
+
+    Args:
+        rows_ND: One point per client.
+        k: Clusters.
+        weights_N: lambda_i, from 0 up, not all 0.
+        rng: Draws the starts.
+        starts: How many.
+        iterations: E and M steps at most.
+
+    Returns:
+        Labels, centres and the objective of the best start.
 
     >>> found = kmeans(np.array([[9.0], [0.0], [8.0], [1.0]]), 2, np.ones(4), np.random.default_rng(0))
     >>> found.labels_N.tolist(), found.centres_KD.tolist(), found.F

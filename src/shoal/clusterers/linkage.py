@@ -1,4 +1,4 @@
-"""Agglomerative clustering of a distance matrix: into so many clusters, or up to a distance (spec 2.4.1, 2.17)."""
+"""Agglomerative clustering of a distance matrix: into so many clusters, or up to a distance."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ def cut_into(distances_NN: Array, k: int, linkage: Linkage = "complete") -> Arra
     The distance of two clusters is that of their farthest (complete), nearest (single) or mean (average) pair;
     `ward` takes the distances for Euclidean ones.
 
+    Args:
+        distances_NN: Distance of every pair of clients.
+        k: Clusters, from 1 to N.
+        linkage: `complete`, `average`, `single` or `ward`.
+
+    Returns:
+        The cluster of each client.
+
     >>> D = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 6.5], [0.0, 1.0, 5.0, 6.5]))
     >>> cut_into(D, 2).tolist(), cut_into(D, 3).tolist()
     ([0, 0, 1, 1], [0, 0, 1, 2])
@@ -33,6 +41,14 @@ def cut_into(distances_NN: Array, k: int, linkage: Linkage = "complete") -> Arra
 
 def cut_at(distances_NN: Array, threshold: float, linkage: Linkage = "complete") -> Array:
     """Merges while the two nearest clusters are at most `threshold` apart; with 0 only coinciding clients meet.
+
+    Args:
+        distances_NN: Distance of every pair of clients.
+        threshold: Largest distance of two clusters that merge.
+        linkage: `complete`, `average`, `single` or `ward`.
+
+    Returns:
+        The cluster of each client.
 
     >>> D = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 6.5], [0.0, 1.0, 5.0, 6.5]))
     >>> cut_at(D, 1.0).tolist(), cut_at(D, 1.5).tolist(), cut_at(D, 99.0).tolist()

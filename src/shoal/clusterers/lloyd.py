@@ -1,7 +1,7 @@
 """Weighted k-means, the bare steps: E and M step, and Lloyd's iteration from given centres.
 
-N clients, K centres, D numbers that represent a client. With weights lambda these are WeCFL's E and M step (spec 2.9),
-with equal weights FeSEM's (spec 2.8). Bare: an empty cluster keeps its centre, and cluster ids never change.
+N clients, K centres, D numbers that represent a client. With weights lambda these are WeCFL's E and M step,
+with equal weights FeSEM's. Bare: an empty cluster keeps its centre, and cluster ids never change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,16 @@ ROUNDING = 1e-12  # scores closer than this share of their size are compared aga
 
 
 class Clusters(NamedTuple):
-    """Labels, centres, and the objective `F = sum_i lambda_i |x_i - c_{k_i}|^2 / sum_i lambda_i` they reach."""
+    """Labels, centres, and the objective `F = sum_i lambda_i |x_i - c_{k_i}|^2 / sum_i lambda_i` they reach.
+
+    Attributes:
+        labels_N: The cluster of each point.
+        centres_KD: The centres.
+        F: The objective.
+
+    >>> Clusters(np.array([0, 1]), np.zeros((2, 3)), 0.5).F
+    0.5
+    """
 
     labels_N: Array
     centres_KD: Array
@@ -32,6 +41,13 @@ def e_step(rows_ND: Array, centres_KD: Array) -> Array:
     """Every point to its nearest centre, `k_i = argmin_k |x_i - c_k|^2`, ties to the lowest.
 
     Nearest by matrix products; where two centres are as near up to rounding, by the differences themselves.
+
+    Args:
+        rows_ND: One point per client.
+        centres_KD: The centres.
+
+    Returns:
+        The cluster of each point.
 
     >>> e_step(np.array([[0.0], [1.0], [9.0]]), np.array([[0.0], [2.0], [8.0]])).tolist()
     [0, 0, 2]
@@ -56,6 +72,15 @@ def e_step(rows_ND: Array, centres_KD: Array) -> Array:
 def m_step(rows_ND: Array, labels_N: Array, weights_N: Array, centres_KD: Array) -> Array:
     """Every centre to the mean of its points, `c_k = sum lambda_i x_i / sum lambda_i`; an empty one stays.
 
+    Args:
+        rows_ND: One point per client.
+        labels_N: The cluster of each point.
+        weights_N: lambda_i, from 0 up, not all 0.
+        centres_KD: The centres before the step; those of empty clusters stay.
+
+    Returns:
+        The new centres, K x D.
+
     >>> m_step(np.array([[0.0], [4.0]]), np.array([1, 1]), np.array([1.0, 3.0]), np.array([[7.0], [8.0]])).tolist()
     [[7.0], [3.0]]
     """
@@ -73,6 +98,15 @@ def lloyd(rows_ND: Array, centres_KD: Array, weights_N: Array, iterations: int =
     """E and M steps in turn from the given centres until no label changes; at most so many of each.
 
     With `iterations=1` a single E and M step.
+
+    Args:
+        rows_ND: One point per client.
+        centres_KD: Where to begin.
+        weights_N: lambda_i, from 0 up, not all 0.
+        iterations: E and M steps at most.
+
+    Returns:
+        Labels, centres and the objective.
 
     >>> lloyd(np.array([[0.0], [1.0], [5.0]]), np.array([[1.0], [4.0], [99.0]]), np.ones(3)).centres_KD.tolist()
     [[0.5], [5.0], [99.0]]

@@ -1,4 +1,4 @@
-"""IFCA's choice: every client takes the model with the least loss on its data (spec 2.7)."""
+"""IFCA's choice: every client takes the model with the least loss on its data (Ghosh et al. 2020, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from shoal.types import Array
 
 def min_loss(losses_NK: Array) -> Array:
     """`k_i = argmin_k loss_ik`, ties to the lowest; a loss that is not finite is chosen only if a client has no other.
+
+    Args:
+        losses_NK: Loss of every client with every model.
+
+    Returns:
+        The model of each client.
 
     >>> min_loss(np.array([[0.3, 0.1, 0.1], [np.nan, 2.0, np.inf], [np.nan, np.inf, np.nan]])).tolist()
     [1, 1, 0]

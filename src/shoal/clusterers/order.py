@@ -10,6 +10,12 @@ from shoal.types import Array
 def by_first(labels_N: Array) -> Array:
     """The same partition, labels 0, 1, ... by first occurrence.
 
+    Args:
+        labels_N: The group of each client, any whole numbers.
+
+    Returns:
+        The group of each client, numbered from 0.
+
     >>> by_first(np.array([7, 2, 2, 7, 0])).tolist()
     [0, 1, 1, 0, 2]
     """

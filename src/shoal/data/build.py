@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.data.dataset import Dataset
-from shoal.data.datasets import DEFAULT_PARTITION, OWN, SOURCES, loader
+from shoal.data.datasets import DATASETS, HINT, default_partition
 from shoal.data.federation import Federation, Source
 from shoal.data.partition import PARTITIONS, Partition
 from shoal.data.spec import parse
-from shoal.errors import BadInput, unknown
+from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array
 
@@ -24,19 +24,27 @@ def build(data: str, partition: str | None = None, key: Key | None = None) -> So
     `data` is a name with arguments (`digits`, `mnist:unit`, `synthetic:1:1:clients=1000`, `folder:PATH`,
     `csv:PATH:client=site:label=y`); without a partition each data set has its own.
 
+    Args:
+        data: A data set by name, or a folder or table of your own.
+        partition: What deals it to clients; None: what the data set declares.
+        key: All randomness comes from it; None: that of seed 0.
+
+    Returns:
+        A federation, in memory or produced on demand.
+
     >>> build("digits", "dirichlet:0.5:clients=10", Key(1)).roster.ids[:3]
     ('0', '1', '2')
     """
     key = Key(0) if key is None else key
     spec = parse(data)
-    load = loader(spec.name)
-    if spec.name in SOURCES:
+    load = DATASETS.find(spec.name, HINT)
+    if DATASETS.traits(spec.name).get("has_clients"):
         if partition is not None:
             raise BadInput(f"data {spec.name!r} comes with its own clients; leave partition out")
         source: Source = spec.make(load, "data set", key=key("data"))
         return source
     dataset: Dataset = spec.make(load, "data set")
-    return partition_named(partition or DEFAULT_PARTITION[dataset.name])(dataset, key("partition"))
+    return partition_named(partition or default_partition(dataset.name) or "iid")(dataset, key("partition"))
 
 
 def is_own(data: str) -> bool:
@@ -45,44 +53,76 @@ def is_own(data: str) -> bool:
     >>> is_own("csv:visits.csv:label=ill"), is_own("digits")
     (True, False)
     """
-    return parse(data).name in OWN
+    return parse(data).name in DATASETS.having("own_files")
 
 
 def partition_named(text: str) -> Partition:
     """A partition from its name and arguments.
 
+    Args:
+        text: Such as `dirichlet:0.1:clients=50`; `shoal list partitions` names them.
+
+    Returns:
+        A partition, not yet applied to a data set.
+
     >>> partition_named("permuted:2:clients=6")
     Permuted(groups=2, clients=6)
     """
     spec = parse(text)
-    if spec.name not in PARTITIONS:
-        raise unknown("partition", spec.name, PARTITIONS)
-    return spec.make(PARTITIONS[spec.name], "partition")
+    return spec.make(PARTITIONS.find(spec.name), "partition")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """What a federation looks like. Label counts are over training and test samples of the clients looked at."""
+    """What a federation looks like. Label counts are over training and test samples of the clients looked at.
+
+    Attributes:
+        name: Of the federation.
+        clients: How many there are.
+        train: Training samples of all clients.
+        samples: Training and test samples of all clients; None if only some were looked at.
+        distinct: The same, counting a sample once that several clients have.
+        mean: Samples per client, of the clients looked at.
+        std: Their standard deviation.
+        smallest: Samples of the smallest client.
+        median: Samples of the median client.
+        largest: Samples of the largest client.
+        classes: Number of classes.
+        classes_per_client: Classes that a client has on average.
+        groups: Clients of each planted group; None without such groups.
+        looked_at: The clients looked at.
+        label_counts_NC: Samples by client and class.
+
+    >>> describe(build("digits", "classes:2:clients=5", Key(1))).classes_per_client
+    2.0
+    """
 
     name: str
     clients: int
-    train: int  # training samples of all clients
-    samples: int | None  # training and test samples of all clients; None if only some were looked at
-    distinct: int | None  # the same, counting a sample once that several clients have
-    mean: float  # samples per client, of the clients looked at
+    train: int
+    samples: int | None
+    distinct: int | None
+    mean: float
     std: float
     smallest: int
     median: float
     largest: int
     classes: int
     classes_per_client: float
-    groups: tuple[int, ...] | None  # clients of each planted group
+    groups: tuple[int, ...] | None
     looked_at: tuple[str, ...]
     label_counts_NC: Array
 
 
 def describe(source: Source, sample: int = SAMPLE) -> Statistics:
     """Sizes, classes and groups of a federation; of one produced on demand, of a sample of its clients.
+
+    Args:
+        source: A federation.
+        sample: How many clients to look at if they are produced on demand.
+
+    Returns:
+        Its figures.
 
     >>> stats = describe(build("digits", "iid:clients=10", Key(1)))
     >>> stats.clients, stats.samples, stats.smallest, stats.largest, stats.classes_per_client
@@ -122,7 +162,7 @@ def _label_counts(source: Source, client: str) -> Array:
     splits = [split for split in ("train", "test", "val") if source.has(split)]
     if isinstance(source, Federation):
         view = source.view_of(client)
-        labels = [view.name(source.y[source.indices(client, split)]) for split in splits]
+        labels = [view.relabel(source.y[source.indices(client, split)]) for split in splits]
     else:
         data = source.client(client)
         labels = [data(split)[1] for split in splits]

@@ -18,6 +18,16 @@ class Dataset:
     Images are stored as (N, C, H, W) in their own dtype; `inputs` says how they become floats. A data set that comes
     with a test part says in `first_test` where it starts; None leaves the cut to the partition.
 
+    Args:
+        name: What it is called.
+        x: All samples, N first.
+        y: The label of each, from 0 on.
+        classes: Number of classes.
+        inputs: How samples become inputs of a model.
+        first_test: Where the test part begins.
+        writer: Number of the writer of each sample, if known.
+        writer_names: The writers' names, by number.
+
     >>> tiny = Dataset(name="tiny", x=np.zeros((4, 1, 2, 2), np.uint8), y=np.array([0, 1, 0, 1]), classes=2)
     >>> tiny.train_rows.tolist(), tiny.test_rows.tolist()
     ([0, 1, 2, 3], [])
@@ -29,7 +39,7 @@ class Dataset:
     classes: int
     inputs: Inputs = Inputs()
     first_test: int | None = None
-    writer: Array | None = None  # number of the writer of each sample
+    writer: Array | None = None
     writer_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -49,6 +59,12 @@ class Dataset:
 
     def take(self, rows: Array) -> Dataset:
         """The data set of these samples alone, without a given test part.
+
+        Args:
+            rows: Numbers of samples.
+
+        Returns:
+            A data set that holds these samples, in this order.
 
         >>> tiny = Dataset(name="tiny", x=np.eye(3), y=np.array([0, 1, 2]), classes=3)
         >>> tiny.take(np.array([2, 0])).y.tolist()

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from shoal.data.digest import check_names, fingerprint
 from shoal.data.on_demand import OnDemand as OnDemand
 from shoal.data.samples import Inputs, Ragged, Samples, View
+from shoal.data.source import Source as Source
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
@@ -20,30 +21,24 @@ from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 SPLITS = ("train", "test", "val")
 
 
-class Source(Protocol):
-    """What a run needs of a federation, in memory or produced on demand."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def ids(self) -> Cohort: ...
-    @property
-    def classes(self) -> int: ...
-    @property
-    def roster(self) -> Roster: ...
-    @property
-    def truth(self) -> Array | None: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    def client(self, client: str) -> ClientData: ...
-    def has(self, split: str) -> bool: ...
-    def sample(self) -> Array: ...
-    def fingerprint(self) -> str: ...
-
-
 @dataclass(frozen=True)
 class Federation:
     """All clients and their data. Immutable; whatever rearranges it gives a new one that shares the arrays.
+
+    Args:
+        name: What it is called.
+        ids: The clients, sorted.
+        x: All samples as they are stored, (samples, ...).
+        y: The label of each, from 0 on.
+        train: Which samples each client trains on, one row per client.
+        test: Which it is tested on.
+        classes: Number of classes.
+        val: Which are set aside for validation, if any are.
+        inputs: How stored samples become inputs of a model.
+        views: The ways in which clients may see them.
+        view: Number of each client's view; None: everybody has the first.
+        truth: Planted group of each client, if there are any.
+        tags: What clients publish about themselves, by client.
 
     >>> fed = Federation.from_arrays({"ann": (np.eye(4), [0, 1, 0, 1]), "bob": (np.eye(4), [1, 1, 0, 0])}, test=0.25)
     >>> fed.ids, fed.roster.sizes_N.tolist(), fed.classes
@@ -51,7 +46,7 @@ class Federation:
     """
 
     name: str
-    ids: Cohort  # sorted
+    ids: Cohort
     x: Array
     y: Array
     train: Ragged
@@ -60,8 +55,8 @@ class Federation:
     val: Ragged | None = None
     inputs: Inputs = Inputs()
     views: tuple[View, ...] = (View(),)
-    view: Array | None = None  # number of each client's view; None: everybody has the first
-    truth: Array | None = None  # planted group of each client
+    view: Array | None = None
+    truth: Array | None = None
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -73,6 +68,10 @@ class Federation:
         empty = [name for name, size in zip(self.ids, self.train.sizes, strict=True) if size == 0]
         if empty:
             raise BadInput(f"client {empty[0]!r} and {len(empty) - 1} more have no training sample; use fewer clients")
+
+    @property
+    def in_memory(self) -> Federation:
+        return self
 
     @cached_property
     def roster(self) -> Roster:
@@ -90,10 +89,18 @@ class Federation:
         return tuple(self.x.shape[1:])
 
     def has(self, split: str) -> bool:
+        """Whether there is such a split: `train`, `test` or `val`."""
         return split in ("train", "test") or (split == "val" and self.val is not None)
 
     def rows(self, split: str) -> Ragged:
-        """Where the clients' samples of a split stand in `x` and `y`."""
+        """Where the clients' samples of a split stand in `x` and `y`.
+
+        Args:
+            split: `train`, `test` or `val`.
+
+        Returns:
+            One row of indices per client, in the order of `ids`.
+        """
         rows: Ragged | None = getattr(self, split) if split in SPLITS else None
         if rows is None:
             raise BadInput(f"the federation has no split {split!r}; a validation split is made with val=0.1")
@@ -108,6 +115,7 @@ class Federation:
         return np.fromiter(map(self._place.__getitem__, clients), np.int64, len(clients))
 
     def view_of(self, client: str) -> View:
+        """How a client sees samples."""
         return self.views[int(self.view_numbers(self._place[client]))]
 
     def view_numbers(self, place: Any) -> Any:
@@ -118,24 +126,41 @@ class Federation:
         """What the client at a place calls each sample."""
         if all(view.labels is None for view in self.views):
             return self.y[index_B]
-        names_VC = np.stack([view.name(np.arange(self.classes)) for view in self.views])
+        names_VC = np.stack([view.relabel(np.arange(self.classes)) for view in self.views])
         named: Array = names_VC[self.view_numbers(place_B), self.y[index_B]]
         return named
 
-    def look(self, index: Array, view: View) -> Array:
+    def inputs_at(self, index: Array, view: View) -> Array:
         """Samples as inputs of a model, seen through a view."""
-        return view.see(self.inputs(self.x[index]))
+        return view.rotate(self.inputs(self.x[index]))
 
     def sample(self) -> Array:
         """One input, to try a model on."""
-        return self.look(np.zeros(1, np.int64), self.views[0])
+        return self.inputs_at(np.zeros(1, np.int64), self.views[0])
 
     def client(self, client: str) -> ClientData:
-        """One client's data; `*` is everybody's."""
+        """One client's data; `*` is everybody's.
+
+        Args:
+            client: Its id.
+
+        Returns:
+            A function from a split to inputs (B, ...) and labels (B).
+
+        >>> fed = Federation.from_arrays({"ann": (np.eye(3), [0, 1, 0], np.ones((1, 3)), [1])})
+        >>> [array.tolist() for array in fed.client("ann")("test")]
+        [[[1.0, 1.0, 1.0]], [1]]
+        """
         return Samples(self, client)
 
     def keep(self, ids: Sequence[str]) -> Federation:
         """The federation of these clients alone; the arrays are shared.
+
+        Args:
+            ids: Whom to keep, in any order.
+
+        Returns:
+            A federation without the others.
 
         >>> fed = Federation.from_arrays({name: (np.eye(4), [0, 1, 0, 1]) for name in "abc"})
         >>> fed.keep(["c", "a"]).ids
@@ -160,7 +185,19 @@ class Federation:
         )
 
     def with_validation(self, share: float, key: Key) -> Federation:
-        """The federation with a share of every client's training samples set aside for validation."""
+        """The federation with a share of every client's training samples set aside for validation.
+
+        Args:
+            share: Above 0 and below 1; rounded down for each client.
+            key: Draws the samples.
+
+        Returns:
+            A federation with a split `val`.
+
+        >>> fed = Federation.from_arrays({"ann": (np.eye(10), [0, 1] * 5)}, test=0).with_validation(0.2, Key(1))
+        >>> fed.train.sizes.tolist(), fed.val.sizes.tolist()
+        ([8], [2])
+        """
         if not 0 < share < 1:
             raise BadInput(f"val must lie between 0 and 1, not {share}")
         train, val = [], []
@@ -190,6 +227,17 @@ class Federation:
     ) -> Federation:
         """From `{client: (x, y)}`, a share `test` set aside per client, or from `{client: (x, y, x_test, y_test)}`.
 
+        Args:
+            clients: Lists, numpy arrays or torch tensors; bytes of two or more axes are images, divided by 255.
+            test: Share of the samples to set aside.
+            seed: Draws them.
+            name: What to call the federation.
+            classes: Number of classes; None: one more than the largest label.
+            tags: What clients publish about themselves, by client.
+
+        Returns:
+            The federation; `shoal.data.own` says more about what is taken.
+
         >>> fed = Federation.from_arrays({"a": (np.zeros((10, 3)), np.arange(10) % 2)})
         >>> fed.train.sizes.tolist(), fed.test.sizes.tolist()
         ([9], [1])
@@ -200,14 +248,41 @@ class Federation:
 
     @classmethod
     def from_datasets(cls, clients: Mapping[str, Any], *, test: float = 0.1, seed: int | Key = 0) -> Federation:
-        """From `{client: torch Dataset}`, or `{client: (training set, test set)}`; see `shoal.data.own`."""
+        """From `{client: torch Dataset}`, or `{client: (training set, test set)}`.
+
+        Args:
+            clients: Data sets with a length and items (x, y).
+            test: Share to set aside where there is no test set.
+            seed: Draws it.
+
+        Returns:
+            The federation.
+
+        >>> Federation.from_datasets({"a": [([1.0], 0), ([2.0], 1)], "b": [([3.0], 1), ([4.0], 0)]}).classes
+        2
+        """
         from shoal.data.own import from_datasets
 
         return from_datasets(clients, test=test, seed=seed)
 
     @classmethod
     def from_folder(cls, path: str | Path, *, test: float = 0.1, seed: int | Key = 0) -> Federation:
-        """From a folder of `<client>.npz` files with x, y and optionally x_test, y_test; see `shoal.data.own`."""
+        """From a folder of `<client>.npz` files with arrays x and y, and optionally x_test and y_test.
+
+        Args:
+            path: The folder.
+            test: Share to set aside where there is no test set.
+            seed: Draws it.
+
+        Returns:
+            The federation.
+
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> np.savez(folder / "ann.npz", x=np.eye(4), y=[0, 1, 0, 1])
+        >>> Federation.from_folder(folder).ids
+        ('ann',)
+        """
         from shoal.data.own import from_folder
 
         return from_folder(path, test=test, seed=seed)
@@ -224,7 +299,23 @@ class Federation:
         test: float = 0.1,
         seed: int | Key = 0,
     ) -> Federation:
-        """From a DataFrame or CSV file with a client and a label column; see `shoal.data.own_table`."""
+        """From a table with a row per sample; `shoal.data.own_table` says how its cells are read.
+
+        Args:
+            table: A DataFrame, a mapping of columns, or the path of a CSV file.
+            client: The column that says whose sample it is.
+            label: The column of labels; words become classes in sorted order.
+            features: The columns to learn from; None: all others.
+            tags: Columns that clients publish.
+            test: Share of each client's samples to set aside.
+            seed: Draws them.
+
+        Returns:
+            The federation.
+
+        >>> Federation.from_table({"client": ["a", "a", "b"], "age": [1, 2, 3], "label": ["no", "yes", "no"]}).shape
+        (1,)
+        """
         from shoal.data.own_table import from_table
 
         return from_table(table, client=client, label=label, features=features, tags=tags, test=test, seed=seed)
@@ -241,7 +332,27 @@ class Federation:
         test: float = 0.1,
         seed: int | Key = 0,
     ) -> Federation:
-        """From a `flwr_datasets` federation; see `shoal.data.own_flwr`."""
+        """From a `flwr_datasets` federation: partition i becomes client i.
+
+        Args:
+            federation: A `FederatedDataset`, a partitioner with its data, or anything with `load_partition(i)`.
+            image: The column of inputs; None: found by type and name.
+            label: The column of labels; None: found by type and name.
+            split: Which split to train on; None: `train`, if it is partitioned.
+            partitions: How many there are, if the federation does not say.
+            test: Share to set aside where there are no test partitions.
+            seed: Draws it.
+
+        Returns:
+            The federation.
+
+        >>> class Tiny:
+        ...     num_partitions = 2
+        ...     def load_partition(self, i):
+        ...         return {"x": [[1.0 * i], [2.0]], "label": ["cat", "dog"]}
+        >>> Federation.from_flwr(Tiny()).ids
+        ('0', '1')
+        """
         from shoal.data.own_flwr import from_flwr
 
         return from_flwr(federation, image=image, label=label, split=split, partitions=partitions, test=test, seed=seed)

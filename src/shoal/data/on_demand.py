@@ -12,23 +12,56 @@ from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 
 
 @dataclass(frozen=True)
+class Produced:
+    """The samples of one client, made by a function of the split."""
+
+    make: Callable[[str], tuple[Array, Array]]
+
+    def __call__(self, split: str) -> tuple[Array, Array]:
+        return self.make(split)
+
+    def labels(self, split: str) -> Array:
+        """The labels alone."""
+        return self.make(split)[1]
+
+
+@dataclass(frozen=True)
 class OnDemand:
     """A federation whose clients are produced when they are needed: memory grows with the cohort only.
 
     `make` gives the data of a client. A dataclass instance is best: the fingerprint, by which `resume` knows the data,
     takes it by its class and fields. Of a plain function it sees module and name only, not what the function captures.
+
+    Args:
+        name: What the federation is called.
+        ids: The clients, sorted.
+        sizes_N: Training samples of each.
+        classes: Number of classes.
+        make: From a client to its data, which is a function from a split (`train`, `test`) to inputs and labels.
+        shape: Of one input.
+        truth: Planted group of each client, if there are any.
+
+    >>> import numpy as np
+    >>> def make(client):
+    ...     return lambda split: (np.full((3, 2), float(client)), np.array([0, 1, 0]))
+    >>> OnDemand("tiny", ("1", "2"), np.array([3, 3]), classes=2, make=make, shape=(2,)).client("2")("train")[0][0]
+    array([2., 2.])
     """
 
     name: str
     ids: Cohort
     sizes_N: Array
     classes: int
-    make: Callable[[str], ClientData]
+    make: Callable[[str], Callable[[str], tuple[Array, Array]]]
     shape: tuple[int, ...]
     truth: Array | None = None
 
     def __post_init__(self) -> None:
         check_names(self.ids)
+
+    @property
+    def in_memory(self) -> None:
+        return None
 
     @cached_property
     def roster(self) -> Roster:
@@ -39,7 +72,7 @@ class OnDemand:
             raise BadInput(
                 f"{self.name} is produced on demand and has no union of all data; `central` needs one in memory"
             )
-        return self.make(client)
+        return Produced(self.make(client))
 
     def has(self, split: str) -> bool:
         return split in ("train", "test")

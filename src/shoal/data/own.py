@@ -16,8 +16,8 @@ from shoal.errors import BadInput, DataMissing
 from shoal.seeds import Key
 from shoal.types import Array
 
-MOST_CLASSES = 1_000_000
-LARGEST = float(np.finfo(np.float32).max)  # of an input: most models compute in float32
+MAX_CLASSES = 1_000_000
+MAX_INPUT = float(np.finfo(np.float32).max)  # of an input: most models compute in float32
 
 
 def from_arrays(
@@ -52,8 +52,8 @@ def from_arrays(
     if len(named) < len(clients):
         raise BadInput("two clients have the same name when written as text")
     check_names(list(named))
-    if classes is not None and classes > MOST_CLASSES:
-        raise BadInput(f"classes must be at most {MOST_CLASSES:,}, not {classes:,}")
+    if classes is not None and classes > MAX_CLASSES:
+        raise BadInput(f"classes must be at most {MAX_CLASSES:,}, not {classes:,}")
     xs: list[Array] = []
     ys: list[Array] = []
     train, test_rows, start = [], [], 0
@@ -158,8 +158,8 @@ def _checked(client: str, x: Any, y: Any) -> tuple[Array, Array]:
     _check_labels(client, y_N)
     if x_N.dtype.kind == "f" and not np.isfinite(x_N).all():
         raise BadInput(f"the inputs of client {client!r} hold a value that is not finite")
-    if x_N.dtype.kind == "f" and max(float(x_N.max(initial=0)), -float(x_N.min(initial=0))) > LARGEST:
-        raise BadInput(f"the inputs of client {client!r} hold a value beyond {LARGEST:.1e}; scale them down")
+    if x_N.dtype.kind == "f" and max(float(x_N.max(initial=0)), -float(x_N.min(initial=0))) > MAX_INPUT:
+        raise BadInput(f"the inputs of client {client!r} hold a value beyond {MAX_INPUT:.1e}; scale them down")
     if x_N.dtype == np.uint64 and x_N.max(initial=0) > np.iinfo(np.int64).max:
         raise BadInput(f"the inputs of client {client!r} hold a whole number of more than 63 bits; use floats")
     return x_N, y_N.astype(np.int64)
@@ -171,10 +171,10 @@ def _check_labels(client: str, y_N: Array) -> None:
     whole = y_N.dtype.kind in "biu" or (y_N.dtype.kind == "f" and np.isfinite(y_N).all() and np.all(y_N % 1 == 0))
     if not whole or y_N.min() < 0:
         raise BadInput(f"the labels of client {client!r} must be whole numbers from 0 on")
-    if y_N.max() >= MOST_CLASSES:
+    if y_N.max() >= MAX_CLASSES:
         raise BadInput(
             f"client {client!r} has label {int(y_N.max())}; labels number the classes from 0 on and must be below "
-            f"{MOST_CLASSES:,}"
+            f"{MAX_CLASSES:,}"
         )
 
 

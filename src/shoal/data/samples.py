@@ -16,13 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different lengths in one array: row i is `index[offsets[i]:offsets[i + 1]]`."""
+    """Rows of different lengths in one array: row i is `index[offsets[i]:offsets[i + 1]]`.
+
+    Args:
+        index: All rows, one after the other.
+        offsets: Where each row begins, and the end of the last.
+
+    >>> rows = Ragged.of([np.array([7, 8]), np.array([9])])
+    >>> rows[1].tolist(), rows.sizes.tolist()
+    ([9], [2, 1])
+    """
 
     index: Array
     offsets: Array
 
     @classmethod
     def of(cls, rows: Sequence[Array]) -> Ragged:
+        """Rows of different lengths, put together."""
         offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
         return cls(np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, np.int64), offsets)
 
@@ -39,6 +49,12 @@ class Ragged:
     def take(self, rows_N: Array) -> tuple[Array, Array]:
         """Several rows one after the other, and for each entry which of them it is from.
 
+        Args:
+            rows_N: Numbers of rows.
+
+        Returns:
+            The entries of these rows, and for each the place of its row in `rows_N`.
+
         >>> Ragged.of([np.array([7, 8]), np.array([9]), np.array([5, 6])]).take(np.array([2, 0]))
         (array([5, 6, 7, 8]), array([0, 0, 1, 1]))
         """
@@ -53,6 +69,13 @@ class Inputs:
     """How stored samples become model inputs: `(x - shift) / scale` as floats; `shift=None` leaves them as they are.
 
     The floats are float32, or float64 where the samples are stored so.
+
+    Args:
+        shift: What is taken off; None leaves samples as they are.
+        scale: What the difference is divided by.
+
+    >>> Inputs(0.0, 255.0)(np.array([[0, 51]], np.uint8)).tolist()
+    [[0.0, 0.20000000298023224]]
     """
 
     shift: Array | float | None = None
@@ -70,15 +93,26 @@ class Inputs:
 
 @dataclass(frozen=True)
 class View:
-    """How a client sees the shared samples: a map of labels, and quarter turns of the images."""
+    """How a client sees the shared samples: a map of labels, and quarter turns of the images.
+
+    Args:
+        labels: What the client calls each class; None: by their own numbers.
+        turns: Quarter turns of the images, counterclockwise.
+
+    >>> turned = View(labels=(1, 0), turns=1)
+    >>> turned.relabel(np.array([0, 0, 1])).tolist(), turned.rotate(np.array([[[1, 2], [3, 4]]])).tolist()
+    ([1, 1, 0], [[[2, 4], [1, 3]]])
+    """
 
     labels: tuple[int, ...] | None = None
     turns: int = 0
 
-    def see(self, x: Array) -> Array:
+    def rotate(self, x: Array) -> Array:
+        """Inputs of shape (..., H, W) as the client sees them."""
         return np.ascontiguousarray(np.rot90(x, self.turns, axes=(-2, -1))) if self.turns % 4 else x
 
-    def name(self, y: Array) -> Array:
+    def relabel(self, y: Array) -> Array:
+        """Labels as the client calls them."""
         return y if self.labels is None else np.asarray(self.labels, np.int64)[y]
 
 
@@ -90,12 +124,12 @@ class Samples:
     client: str
 
     def __call__(self, split: str) -> tuple[Array, Array]:
-        inputs = [self.federation.look(index, view) for index, view in self._places(split)]
+        inputs = [self.federation.inputs_at(index, view) for index, view in self._places(split)]
         return inputs[0] if len(inputs) == 1 else np.concatenate(inputs), self.labels(split)
 
     def labels(self, split: str) -> Array:
         """The labels alone."""
-        return np.concatenate([view.name(self.federation.y[index]) for index, view in self._places(split)])
+        return np.concatenate([view.relabel(self.federation.y[index]) for index, view in self._places(split)])
 
     def _places(self, split: str) -> list[tuple[Array, View]]:
         who = self.federation.ids if self.client == EVERYBODY else (self.client,)

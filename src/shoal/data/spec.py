@@ -31,6 +31,11 @@ _WORDS: dict[str, Value] = {"true": True, "false": False, "none": None}
 class Spec:
     """A name with arguments; `str` gives its canonical text, which `parse` reads back.
 
+    Attributes:
+        name: The word in front.
+        args: Arguments by place.
+        kwargs: Arguments by name.
+
     >>> spec = parse("dirichlet(0.1, clients=50)")
     >>> spec.name, spec.args, spec.kwargs
     ('dirichlet', (0.1,), {'clients': 50})
@@ -51,6 +56,13 @@ class Spec:
 
         Only parameters that text can express (numbers, words, yes or no, choices) can be given; the others are the
         caller's. `kind` says in errors what the name stands for.
+
+        Args:
+            target: What the name stands for.
+            kind: What such things are called in messages.
+
+        Returns:
+            The arguments that were given, as the types that the signature asks for.
 
         >>> def gauss(width: float = 1.0, *, seed: int = 0) -> None: ...
         >>> parse("gauss:2").bind(gauss, "kernel")
@@ -77,6 +89,14 @@ class Spec:
     def make(self, target: Callable[..., T], kind: str, **others: Any) -> T:
         """Call the target with the bound arguments and with those that only the caller can know.
 
+        Args:
+            target: What the name stands for.
+            kind: What such things are called in messages.
+            others: Arguments that text cannot express.
+
+        Returns:
+            What the target returns.
+
         >>> from fractions import Fraction
         >>> def ratio(top: int, bottom: int = 2) -> Fraction: return Fraction(top, bottom)
         >>> parse("ratio:3").make(ratio, "number")
@@ -86,6 +106,13 @@ class Spec:
 
     def full(self, target: Callable[..., Any], kind: str) -> Spec:
         """The same with every argument written out by name, defaults included.
+
+        Args:
+            target: What the name stands for.
+            kind: What such things are called in messages.
+
+        Returns:
+            A spec whose text does not depend on defaults.
 
         >>> def gauss(width: float = 1.0, *, steps: int = 5) -> None: ...
         >>> str(parse("gauss").full(gauss, "kernel"))
@@ -97,6 +124,12 @@ class Spec:
 
 def parse(text: str) -> Spec:
     """Read a name with arguments.
+
+    Args:
+        text: `name`, `name:3:key=value` or `name(3, key=value)`; quotation marks around what holds a separator.
+
+    Returns:
+        The name and its arguments, numbers and `true`, `false`, `none` as what they spell.
 
     >>> parse("permuted:4:clients=20") == parse("permuted(4, clients=20)")
     True
@@ -134,6 +167,12 @@ def parse(text: str) -> Spec:
 
 def parameters(target: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The parameters of a function or dataclass that text can express, in order, with resolved types.
+
+    Args:
+        target: A function or dataclass.
+
+    Returns:
+        Its parameters by name.
 
     >>> def f(size: int, rng: object, name: str = "a") -> None: ...
     >>> list(parameters(f))

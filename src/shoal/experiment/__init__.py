@@ -1,1 +1,1 @@
-"""Running an experiment: settings, the loop, records, checkpoints, results."""
+"""Experiments from Python: `run`, `resume` and `sweep`, and what a finished run can do."""

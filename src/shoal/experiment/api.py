@@ -7,19 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from shoal.algorithms import ALGORITHMS
+from shoal.backends import Backend
 from shoal.data.federation import Source
-from shoal.engines import Backend, Front
-from shoal.errors import BadInput, RunFolderError
-from shoal.experiment import checkpoint
-from shoal.experiment.callbacks import Files, Observer, PeakMemory, make_trackers
-from shoal.experiment.estimate import estimate
-from shoal.experiment.folder import Folder
-from shoal.experiment.history import History, summarise
-from shoal.experiment.loop import Moment, play
-from shoal.experiment.prepare import OWN, Prepared, make_backend, prepare, settings_of
+from shoal.engine import Engine
+from shoal.errors import BadInput, RunFolderError, command
 from shoal.experiment.result import Run
-from shoal.experiment.row import share_lists
 from shoal.layout import ModelFactory
+from shoal.loop.cost_estimate import estimate
+from shoal.loop.history import History, summarise
+from shoal.loop.plan import RoundResult
+from shoal.loop.record import share_lists
+from shoal.loop.rounds import run_rounds
+from shoal.observers import Files, Observer, PeakMemory, make_trackers
+from shoal.setup.prepare import Prepared, build_plan, open_backend
+from shoal.setup.resolve import Resolved, resolve
+from shoal.store import checkpoint
+from shoal.store.folder import OWN, Folder
 from shoal.types import Algorithm
 from shoal.version import __version__
 
@@ -38,9 +42,17 @@ def run(
 ) -> Run:
     """Run one experiment.
 
-    `algorithm` is a name or an algorithm object, `federation` the name of a data set or a `Federation` (default:
-    digits), `model` a name or a function that makes an `nn.Module` (default: mclr). All keys of `shoal list keys` and
-    the algorithm's own may follow. With `out` the run is written to that folder and can be resumed.
+    Args:
+        algorithm: A name of `shoal list algorithms`, or an algorithm object.
+        federation: The name of a data set, or a `Federation`; digits if left out.
+        model: A name, or a function that makes an `nn.Module`; mclr if left out.
+        out: A folder that the run is written to, and can be resumed from.
+        engine: `local` (worker processes), `serial`, or a back end object; the result is the same.
+        observers: Objects that are told of every round.
+        settings: Keys of `shoal list keys`, and the algorithm's own.
+
+    Returns:
+        The run: records, summary, models, groups.
 
     >>> import shoal
     >>> run = shoal.run("fedprox", "digits", rounds=3, mu=0.1, lr=0.1, engine="serial")
@@ -48,18 +60,24 @@ def run(
     3
     """
     pairs = {**settings, "engine": engine} if isinstance(engine, str) else settings
-    backend, ours = make_backend(engine, settings_of(algorithm, pairs)[0].workers)  # starts up while data is loaded
-    try:
-        prepared = prepare(algorithm, federation, model, pairs)
+    asked = resolve(algorithm, federation, model, pairs)
+    return start(asked, None if isinstance(engine, str) else engine, out, observers)
+
+
+def start(asked: Resolved, backend: Backend | None, out: str | Path | None, observers: Sequence[Observer]) -> Run:
+    """Run what was asked for, on a back end that is given or on the one that the settings name."""
+    with open_backend(
+        backend or asked.settings.engine, asked.settings.workers
+    ) as at_work:  # starts up while data is loaded
+        prepared = build_plan(asked)
+        if prepared.note:
+            log.warning(prepared.note)
         if out is None:
             if prepared.settings.track:
                 raise BadInput(f"track={prepared.settings.track} needs a run folder; give out=DIR as well")
-            return execute(prepared, backend, None, observers)
-        with Folder(out).begun(prepared.config, __version__) as folder:
-            return execute(prepared, backend, folder, observers)
-    finally:
-        if ours:
-            backend.close()
+            return execute(prepared, at_work, None, observers)
+        with Folder(out).begin(prepared.config, __version__) as folder:
+            return execute(prepared, at_work, folder, observers)
 
 
 def resume(
@@ -75,7 +93,20 @@ def resume(
 ) -> Run:
     """Go on with a run from its newest good checkpoint, to the bits an undisturbed run would have ended with.
 
-    What the run was given as an object must be given again. `rounds` makes it longer.
+    What the run was given as an object must be given again.
+
+    Args:
+        path: The folder of the run.
+        algorithm: The object, if the run had one.
+        federation: The object, if the run had one.
+        model: The function, if the run had one.
+        engine: Another back end than the run had.
+        workers: Another number of worker processes.
+        rounds: Rounds in all, to make the run longer.
+        observers: Objects that are told of every round.
+
+    Returns:
+        The run, complete.
 
     >>> import shoal, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -101,18 +132,23 @@ def resume(
             raise RunFolderError(
                 f"{folder.path} was begun with an own {argument}; go on in Python: shoal.resume(path, {argument}=...)"
             )
+    if algorithm is None and name not in ALGORITHMS:
+        raise RunFolderError(
+            f"{folder.path} was begun with {name!r}, an algorithm that is not declared here; import the file that "
+            f"declares it first, on the command line by its name: {command('resume', folder.path, 'FILE.py')}"
+        )
     own = config.pop(name, {})
     config = {k: v for k, v in config.items() if v != OWN}
     if rounds is not None:
         config["rounds"] = rounds
     engine = engine or config["engine"]
-    backend, ours = make_backend(engine, workers or config.get("workers"))
-    try:
-        prepared = prepare(algorithm or name, federation, model, {**config, **own}, fingerprint)
+    asked = resolve(algorithm or name, federation, model, {**config, **own})
+    with open_backend(engine, workers or asked.settings.workers) as backend:
+        prepared = build_plan(asked, fingerprint)
         if digest is not None and prepared.config["model_digest"] != digest:
             raise RunFolderError(f"the model is not the one that {folder.path} began with; give the same one to go on")
-        with folder.held():
-            begin, complaints = checkpoint.newest(folder.checkpoints, prepared.plan.algorithm)
+        with folder.lock():
+            begin, complaints = checkpoint.newest(folder, prepared.plan)
             for complaint in complaints:
                 log.warning(complaint)
             if begin is not None and begin.round > prepared.plan.rounds:
@@ -123,11 +159,8 @@ def resume(
                 folder.change_rounds(prepared.plan.rounds)
             if begin is None:
                 log.warning("no usable checkpoint; the run begins again from the start")
-            folder.cut_back(begin.round if begin else -1)
+            folder.truncate_after(begin.round if begin else -1)
             return execute(prepared, backend, folder, observers, begin)
-    finally:
-        if ours:
-            backend.close()
 
 
 def execute(
@@ -135,11 +168,13 @@ def execute(
     backend: Backend,
     folder: Folder | None,
     observers: Sequence[Observer],
-    begin: Moment | None = None,
+    begin: RoundResult | None = None,
 ) -> Run:
     """Play a plan, let observers look, write what is to be written."""
     plan, settings = prepared.plan, prepared.settings
-    engine = Front(backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, how=plan.how)
+    engine = Engine(
+        backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, arithmetic=plan.arithmetic
+    )
     memory = PeakMemory()
     files = [Files(folder, settings.checkpoint_every)] if folder is not None else []
     trackers = make_trackers(settings.track, folder) if folder is not None else []
@@ -149,11 +184,11 @@ def execute(
     try:
         for o in everybody:
             o.start(plan, prepared.label, begin.round if begin else 0)
-        for last in play(plan, engine, begin):
+        for last in run_rounds(plan, engine, begin):
             share_lists(last.row, history[-1] if history else {})
             history.append(last.row)
             for o in everybody:
-                o.moment(last)
+                o.after_round(last)
     finally:
         for o in everybody:
             o.stop()

@@ -6,30 +6,43 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import nn
 
 from shoal.algorithms import ALGORITHMS
+from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.data.samples import Inputs, Ragged
-from shoal.engines import Front, Serial
+from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
-from shoal.experiment.advice import Advice, advise
-from shoal.experiment.config import own_keys
-from shoal.experiment.history import History
-from shoal.experiment.loop import Plan
+from shoal.loop.history import History
+from shoal.loop.plan import Plan
 from shoal.net import Net
 from shoal.seeds import Key
+from shoal.setup.options import own_keys
 from shoal.table import Serving
 from shoal.tasks.evaluate import poll
 from shoal.types import Array
 
+if TYPE_CHECKING:
+    from shoal.analysis.advice import Advice
+
 
 @dataclass(frozen=True)
 class Assigned:
-    """What a newcomer gets: the number of its group and a model."""
+    """What a newcomer gets: the number of its group and a model.
+
+    Attributes:
+        group: The number of its group.
+        model: Its model, in evaluation mode.
+
+    >>> import shoal
+    >>> run = shoal.run("fedavg", "digits", rounds=1, engine="serial")
+    >>> run.assign(np.zeros((3, 1, 8, 8)), [0, 1, 2]).group
+    0
+    """
 
     group: int
     model: nn.Module
@@ -38,6 +51,13 @@ class Assigned:
 @dataclass(frozen=True, repr=False)
 class Run:
     """What a run found.
+
+    Attributes:
+        plan: The algorithm, the data, the model, the rounds and the seed.
+        state: The state of the algorithm after the last round.
+        history: The records, one a round.
+        summary: The figures of the run.
+        folder: Where it was written; None: nowhere.
 
     >>> import shoal
     >>> run = shoal.run("fedavg", "digits", rounds=2, engine="serial")
@@ -79,33 +99,43 @@ class Run:
         return [self.plan.layout.module(model_P) for model_P in self.serving.models_KP]
 
     def predict(self, client: str, x: Any) -> Array:
-        """Classes that the client's model sees in inputs given as the federation stores them."""
+        """Classes that the client's model sees in inputs given as the federation stores them.
+
+        Args:
+            client: One of `clients`.
+            x: Samples (B, ...), in the dtype that the federation stores, or floats ready for the model.
+
+        Returns:
+            B classes.
+        """
         if client not in self.clients:
             raise BadInput(f"the federation has no client {client!r}; run.clients lists them")
-        if self.serving.kind == "vote":
-            return self._vote(self._inputs(x))
-        k = int(self.serving.which((client,))[0])
-        if k < 0:
+        inputs, net, said = self._inputs(x), Net(self.plan.layout), []
+        for model_P in self.serving.models_for(client, self.plan.layout):
+            net.load(model_P)
+            said.append(net.log_probabilities(inputs))
+        if not said:
             raise ShoalError(f"client {client!r} has no model yet: it was never selected; play more rounds")
-        net = Net(self.plan.layout)
-        net.load(self.serving.models_KP[k])
-        return np.asarray(net.log_probabilities(self._inputs(x)).argmax(1))
+        return np.asarray(poll(said).argmax(1))
 
     def advise(self) -> list[Advice]:
         """What the records say that one would miss, as `shoal advise` does; an empty list if nothing stands out."""
+        from shoal.analysis.advice import advise
+
         name = next((n for n, cls in ALGORITHMS.items() if type(self.plan.algorithm) is cls), "")
         keys = own_keys(name) if name else {}
         return advise(name, {k: getattr(self.plan.algorithm, f.name) for k, f in keys.items()}, self.history)
 
-    def _vote(self, inputs: Array) -> Array:
-        net, found = Net(self.plan.layout), []
-        for model_P in self.serving.models_KP:
-            net.load(model_P)
-            found.append(net.log_probabilities(inputs))
-        return np.asarray(poll(found).argmax(1))
-
     def assign(self, x: Any, y: Any) -> Assigned:
-        """The group and model of a client that was never seen, by the algorithm's own rule, from its samples."""
+        """The group and model of a client that was never seen, by the algorithm's own rule, from its samples.
+
+        Args:
+            x: Its samples (B, ...), in the dtype that the federation stores, or floats ready for the model.
+            y: Their labels.
+
+        Returns:
+            The number of its group and a model.
+        """
         inputs = self._inputs(x)
         labels = np.asarray(y)
         if not np.issubdtype(labels.dtype, np.integer):
@@ -120,8 +150,8 @@ class Run:
         alone = Federation(
             "newcomer", ("newcomer",), inputs, labels, all_, none, self.plan.federation.classes, inputs=Inputs()
         )
-        engine = Front(Serial(), self.plan.layout, how=self.plan.how)
-        engine.use(alone)
+        engine = Engine(Serial(), self.plan.layout, arithmetic=self.plan.arithmetic)
+        engine.set_federation(alone)
         key = Key(self.plan.seed).at(self.plan.rounds)("assign")
         got = self.plan.algorithm.assign(self.state, alone.ids, engine, key)
         if not len(got):
@@ -131,7 +161,14 @@ class Run:
         return Assigned(k, self.plan.layout.module(model_P))
 
     def report(self, out: str | Path | None = None) -> Path:
-        """Write a page that shows the run, by default `report.html` in its folder; the path of the page."""
+        """Write a page that shows the run, by default `report.html` in its folder; the path of the page.
+
+        Args:
+            out: The file to write; None: `report.html` in the run's folder.
+
+        Returns:
+            The path of the page.
+        """
         if self.folder is None:
             raise ShoalError("run.report() shows what is in a run's folder; give shoal.run(...) one with out=DIR")
         from shoal.report import report

@@ -6,20 +6,24 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from shoal.backends import Backend
 from shoal.data.spec import Spec, parse
-from shoal.engines import Backend
-from shoal.errors import BadInput, RunFolderError
-from shoal.experiment.api import resume, run
-from shoal.experiment.callbacks import Observer
-from shoal.experiment.config import needs_everybody, split_keys
-from shoal.experiment.folder import Folder, fresh_path, planned
-from shoal.experiment.prepare import make_backend, prepare, settings_of
+from shoal.errors import BadInput, RunFolderError, command
+from shoal.experiment.api import resume, start
+from shoal.observers import Observer
+from shoal.setup.options import split_keys
+from shoal.setup.prepare import build_plan, open_backend
+from shoal.setup.resolve import Resolved, resolve
+from shoal.setup.settings import needs_everybody
+from shoal.store.folder import FREE, Folder, flatten, fresh_path
+from shoal.store.sweep_file import runs_of_sweep
 
-Tell = Callable[[str, int, int], Sequence[Observer]]  # name, number, how many -> who watches this run
+ObserverFactory = Callable[[str, int, int], Sequence[Observer]]  # name, number, how many -> who watches this run
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,11 @@ class Point:
     name: str
     algorithm: str
     pairs: Mapping[str, Any]
+
+    @cached_property
+    def resolved(self) -> Resolved:
+        """The run that this asks for, its settings checked."""
+        return resolve(self.algorithm, None, None, self.pairs)
 
 
 def values(text: Any) -> list[Any]:
@@ -67,7 +76,7 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
             name = "-".join([spec.name, *(f"{key}={chosen[key]}" for key in varied)])
             found.append(Point(re.sub(r"[^\w.,=+-]", "_", name), spec.name, chosen))
     for point in found:
-        settings_of(point.algorithm, point.pairs)
+        _ = point.resolved
     return list({point.name: point for point in found}.values())
 
 
@@ -84,61 +93,115 @@ def sweep(
     *,
     out: str | Path | None = None,
     engine: str | Backend = "local",
-    tell: Tell | None = None,
+    observers: ObserverFactory | None = None,
     **pairs: Any,
 ) -> list[Path]:
     """Run every combination; the folders of the runs. A list (or text with commas) gives a key several values.
+
+    Args:
+        algorithms: Names, also with settings of their own: `flexcfl:eta_g=0.1`.
+        out: The folder that holds a folder per run; a new one below `runs` if left out.
+        engine: As for `run`.
+        observers: Makes the observers of each run.
+        pairs: Keys with one value or several.
+
+    Returns:
+        The folders of the runs, in order.
 
     >>> import shoal, tempfile
     >>> paths = shoal.sweep(["fedavg", "local"], rounds=1, seed=[0, 1], engine="serial", out=tempfile.mkdtemp())
     >>> [p.name for p in paths]
     ['fedavg-seed=0', 'fedavg-seed=1', 'local-seed=0', 'local-seed=1']
     """
+    if isinstance(algorithms, str):
+        algorithms = [algorithms]
+    strange = next((a for a in algorithms if not isinstance(a, str)), None)
+    if strange is not None:
+        raise BadInput(
+            f"a sweep takes algorithms by name, such as 'fedprox:mu=0.1', not {type(strange).__name__}; "
+            "run an object with shoal.run, and compare the folders with shoal.compare"
+        )
     runs = points(algorithms, {**pairs, "engine": engine} if isinstance(engine, str) else pairs)
-    check(runs)
     folder = Path(out) if out is not None else fresh_path("runs", "sweep")
+    return start_sweep(runs, folder, None if isinstance(engine, str) else engine, observers)
+
+
+def start_sweep(
+    runs: Sequence[Point], folder: Path, engine: Backend | None, observers: ObserverFactory | None
+) -> list[Path]:
+    """Write down what is to be run, then run it."""
+    check(runs, folder)
     if (folder / "sweep.json").exists():
         raise RunFolderError(
-            f"{folder} already holds a sweep; choose another out=, or go on with: shoal resume {folder}"
+            f"{folder} already holds a sweep; choose another out=, or go on with: {command('resume', folder)}"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "sweep.json").write_text(json.dumps([asdict(p) for p in runs], indent=1) + "\n")
+        planned = [{"name": p.name, "algorithm": p.algorithm, "pairs": dict(p.pairs)} for p in runs]
+        (folder / "sweep.json").write_text(json.dumps(planned, indent=1) + "\n")
     except OSError as e:
         raise RunFolderError(
             f"cannot write the run folder {folder}: {e.strerror or e}; choose another one with out=DIR"
         ) from e
-    return go_on(folder, engine, tell)
+    return run_points(runs, folder, engine, observers)
 
 
-def check(runs: Sequence[Point]) -> None:
+def check(runs: Sequence[Point], folder: Path) -> None:
     """Prepare one run of every setting, so that what a user got wrong is said before anything is written."""
+    for point in runs:
+        check_taken(point, folder / point.name)
     distinct = {
         tuple(sorted((k, str(v)) for k, v in {**p.pairs, "": p.algorithm}.items() if k != "seed")): p for p in runs
     }
     for point in sorted(distinct.values(), key=lambda p: (str(p.pairs.get("data")), str(p.pairs.get("partition")))):
-        prepare(point.algorithm, None, None, point.pairs)
+        build_plan(point.resolved)
 
 
-def go_on(
-    folder: Path, engine: str | Backend | None = None, tell: Tell | None = None, workers: int | None = None
+def check_taken(point: Point, path: Path) -> None:
+    """A run that lies in a folder of the sweep already must be the one that the sweep asks for."""
+    if not (path / "config.toml").exists():
+        return
+    there = flatten(Folder(path).config())
+    settings = point.resolved.settings.model_dump()
+    wanted = {"algorithm": point.algorithm, **{k: settings.get(k, v) for k, v in point.pairs.items()}}
+    for key, value in wanted.items():
+        if key not in FREE and value is not None and str(there.get(key)) != str(value):
+            raise RunFolderError(
+                f"{path} holds a run with {key}={there.get(key)}, and the sweep asks for {key}={value}; "
+                "move that folder away, or choose another out="
+            )
+
+
+def continue_sweep(
+    folder: Path,
+    engine: str | Backend | None = None,
+    observers: ObserverFactory | None = None,
+    workers: int | None = None,
 ) -> list[Path]:
     """Do what is left of a sweep."""
-    runs = [Point(**entry) for entry in planned(folder)]
-    first = settings_of(runs[0].algorithm, runs[0].pairs)[0]
-    backend, ours = make_backend(engine or first.engine, workers or first.workers)
-    try:
+    runs = [Point(**entry) for entry in runs_of_sweep(folder)]
+    for point in runs:
+        check_taken(point, folder / point.name)
+    return run_points(runs, folder, engine, observers, workers)
+
+
+def run_points(
+    runs: Sequence[Point],
+    folder: Path,
+    engine: str | Backend | None,
+    observers: ObserverFactory | None,
+    workers: int | None = None,
+) -> list[Path]:
+    """Run what is not complete yet, one after the other on one back end; the folders of all."""
+    first = runs[0].resolved.settings
+    with open_backend(engine or first.engine, workers or first.workers) as backend:
         for number, point in enumerate(runs, 1):
             path = folder / point.name
-            observers = tell(point.name, number, len(runs)) if tell else ()
+            watching = observers(point.name, number, len(runs)) if observers else ()
             if Folder(path).summary() is not None:
                 continue
             if (path / "config.toml").exists():
-                resume(path, engine=backend, observers=observers)
+                resume(path, engine=backend, observers=watching)
             else:
-                pairs = {k: v for k, v in point.pairs.items() if k != "engine"}
-                run(point.algorithm, out=path, engine=backend, observers=observers, **pairs)
-    finally:
-        if ours:
-            backend.close()
+                start(point.resolved, backend, path, watching)
     return [folder / point.name for point in runs]

@@ -62,19 +62,35 @@ class Network:
         widths = (layers[0].in_features, *(m.out_features for m in layers))
         return cls(widths, tuple(m.bias is not None for m in layers), stages)
 
+    @property
+    def trainable(self) -> int:
+        """Numbers that are trained: kernels and biases, and scale and shift of every batch norm."""
+        ends = sum(s.maps * (s.biased + 2 * (s.norm is not None)) for s in self.stages)
+        kernels = sum(s.maps * s.channels * s.kernel**2 for s in self.stages)
+        return kernels + ends + sum(o * (i + b) for (i, o), b in zip(pairwise(self.widths), self.bias, strict=True))
+
+    @property
+    def size(self) -> int:
+        """All numbers of the vector: behind the trainable ones mean and variance of every map, and counters."""
+        return self.trainable + sum(2 * s.maps + 1 for s in self.stages if s.norm is not None)
+
     def shapes(self, shape: Sequence[int]) -> tuple[list[list[int]], int]:
         """Of every stage, for samples of a shape: channels, height, width, and what it does, as the kernel takes it.
 
-        Beside it how many numbers the first layer is given, 0 if the channels do not fit.
+        Beside it how many numbers the first layer is given, 0 if the channels do not fit or the image is too small.
         """
         if not self.stages:
             return [], math.prod(shape)
         found, size = [], tuple(shape[1:])
+        if len(size) != 2:
+            return [], 0
         for s in self.stages:
             found.append(
                 [s.channels, *size, s.maps, s.kernel, s.padding, s.biased, s.norm is not None, s.relu, 1 + s.pool]
             )
             size = s.after(*size)
+            if min(size) < 1:
+                return [], 0
         return found, self.stages[-1].maps * math.prod(size) if shape[0] == self.stages[0].channels else 0
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from shoal.kernels.native import native
+from shoal.kernels.native import native, why_none
 from shoal.kernels.network import Network
-from shoal.types import Array
+from shoal.types import Array, expect
 
 ROOM = 8 << 20  # bytes of products of samples that a process keeps, for small federations
 LARGEST = 8192  # samples of a client whose products are formed at all
@@ -58,14 +58,14 @@ def dual_pays(n: int, widths: tuple[int, ...], passes: int, steps: int, rule: Ru
 class Native:
     """Trains networks of one shape in this process.
 
-    >>> Native(Network((2, 2), (True,)), np.dtype(np.float32)).network.widths
-    (2, 2)
+    >>> native() is None or Native(Network((2, 2), (True,)), np.dtype(np.float32)).network.widths == (2, 2)
+    True
     """
 
     def __init__(self, network: Network, dtype: np.dtype[Any], room: int = ROOM) -> None:
         found = native()
         if found is None:
-            raise RuntimeError("the native kernel was not built when Shoal was installed; use kernel=torch")
+            raise RuntimeError(f"there is no native kernel: {why_none()}; use kernel=torch")
         self.network, self.dtype, self.room = network, dtype, room
         self._train = getattr(found[1], "train_f32" if dtype == np.float32 else "train_f64")
         self._train.argtypes = TRAIN
@@ -97,14 +97,17 @@ class Native:
         x, y = np.ascontiguousarray(x, self.dtype), np.ascontiguousarray(y, np.int64)
         stages, inputs = network.shapes(x.shape[1:])
         shapes = np.array(stages, np.int64)
-        self._check(x, y, inputs)
-        params = np.array(start_P, self.dtype)
-        norms = [s.maps for s in network.stages if s.norm is not None]
-        trainable = len(params) - 2 * sum(norms) - len(norms)
+        self._check(start_P, x, y, order, cuts, velocity, inputs)
+        params, trainable = np.array(start_P), network.trainable
+        norms = sum(s.norm is not None for s in network.stages)
         loss, scale = ctypes.c_double(), ctypes.c_double(1.0)
         if dual is None:
             form = not network.stages and velocity is None
             dual = form and dual_pays(len(y), widths, len(order), steps, rule)
+        if (dual and network.stages) or (velocity is not None and (dual or not rule.momentum)):
+            raise ValueError("a velocity is for training with momentum, and the dual form for perceptrons without one")
+        if velocity is not None and not velocity.flags.writeable:
+            raise ValueError("the velocity is changed in place, but read only")
         gram = z0 = span = None
         if dual:
             first_HD = params[: widths[0] * widths[1]].reshape(widths[1], widths[0])
@@ -122,19 +125,32 @@ class Native:
         if failed:
             raise MemoryError("no memory for local training")
         if norms:
-            params[-len(norms) :] += steps  # batches that each batch norm has seen
+            params[-norms:] += steps  # batches that each batch norm has seen
         update_P = params - start_P
         if span is not None:
             moved_HD = (torch.from_numpy(span[:, : widths[1]]).T @ samples_ND).numpy()
             update_P[: first_HD.size] = (moved_HD + self.dtype.type(scale.value - 1) * first_HD).reshape(-1)
         return update_P, loss.value
 
-    def _check(self, x: Array, y: Array, inputs: int) -> None:
-        network = self.network
-        if inputs != network.widths[0] and len(x):
+    def _check(
+        self, start_P: Array, x: Array, y: Array, order: Array, cuts: Array, velocity: Array | None, inputs: int
+    ) -> None:
+        """C reads and writes where it is told to: nothing goes there that is not as long as the network needs it."""
+        network, whole = self.network, np.dtype(np.int64)
+        expect(start_P, "the model", (network.size,), self.dtype)
+        if velocity is not None:
+            expect(velocity, "the velocity", (network.trainable,), self.dtype)
+        expect(y, "the labels", (len(x),), whole)
+        expect(order, "the order of the samples", (None,), whole)
+        expect(cuts, "the ends of the batches", (None,), whole)
+        if inputs != network.widths[0]:
             raise ValueError(f"samples of shape {'x'.join(map(str, x.shape[1:]))} do not fit the model")
         if len(y) and not (y.min() >= 0 and y.max() < network.widths[-1]):
             raise ValueError(f"a label outside 0 to {network.widths[-1] - 1}")
+        if len(order) and not (order.min() >= 0 and order.max() < len(y)):
+            raise ValueError(f"a place outside the {len(y)} samples in their order")
+        if not len(cuts) or cuts[0] < 0 or cuts[-1] > len(order) or (np.diff(cuts) < 1).any():
+            raise ValueError(f"batches must follow each other within the {len(order)} places of the order")
 
     def gram(self, x: Array) -> Array:
         """The products of the samples among themselves, kept from the last time if there was room."""
@@ -153,5 +169,9 @@ class Native:
 
 
 def at(array: Array | None) -> int | None:
-    """Where an array begins; it must be contiguous and stay alive during the call."""
-    return None if array is None else int(array.__array_interface__["data"][0])
+    """Where an array begins; it must lie in one piece and stay alive during the call."""
+    if array is None:
+        return None
+    if not array.flags.c_contiguous:
+        raise ValueError(f"an array of shape {array.shape} does not lie in one piece")
+    return int(array.__array_interface__["data"][0])

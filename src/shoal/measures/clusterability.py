@@ -1,4 +1,4 @@
-"""Clusterability B of WeCFL: how far clients' gradients lie from the mean gradient of their group (spec 3.5)."""
+"""Clusterability B of WeCFL: how far gradients lie from their group's mean (Ma et al. 2022, definition 6.4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from shoal.types import Array
 
 
 class Clusterability(NamedTuple):
-    """B of every group (nan for one without clients), the largest, and the mean over the groups that have clients."""
+    """B of every group (nan for one without clients), the largest, and the mean over the groups that have clients.
+
+    Attributes:
+        B_K: B of each group.
+        max: The largest of them.
+        mean: Their mean.
+
+    >>> Clusterability(np.array([0.5, 1.5]), 1.5, 1.0).mean
+    1.0
+    """
 
     B_K: Array
     max: float
@@ -22,6 +31,14 @@ def clusterability(gradients_NP: Array, weights_N: Array, labels_N: Array) -> Cl
     """The least B with `|gbar - g_i| <= B |gbar|` for all members i of a group, `gbar` their lambda-weighted mean.
 
     0 says that all gradients of the group are equal; a mean of 0 gives infinity.
+
+    Args:
+        gradients_NP: The gradient of each client's loss at its own parameters.
+        weights_N: Importance lambda_i of each client.
+        labels_N: The group of each client.
+
+    Returns:
+        B of each group, the largest and the mean.
 
     >>> g = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     >>> clusterability(g, np.ones(4), np.array([0, 0, 1, 1]))

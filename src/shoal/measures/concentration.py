@@ -1,4 +1,4 @@
-"""Distance concentration: in high dimension all distances become alike (Duan et al. 2021; spec 13.7)."""
+"""Distance concentration: in high dimension all distances become alike (Duan et al. 2021, section II-B)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from shoal.types import Array
 
 def relative_contrast(distances_NN: Array) -> float:
     """`(max - min) / min` over all pairs of different clients; infinite if two coincide, 0 if all do.
+
+    Args:
+        distances_NN: Distances of at least two clients.
+
+    Returns:
+        The contrast; near 0 nobody has a nearest neighbour worth the name.
 
     >>> relative_contrast(np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]))
     2.0

@@ -12,7 +12,15 @@ from shoal.types import Array
 
 
 class Noise(NamedTuple):
-    """Empirical bounds: U of the mean norm of mini-batch gradients, sigma^2 of their variance, over all clients."""
+    """Empirical bounds: U of the mean norm of mini-batch gradients, sigma^2 of their variance, over all clients.
+
+    Attributes:
+        U: The largest mean norm.
+        variance: sigma^2, the largest variance.
+
+    >>> Noise(U=2.0, variance=4.0).variance
+    4.0
+    """
 
     U: float
     variance: float
@@ -20,6 +28,13 @@ class Noise(NamedTuple):
 
 def mean_square_gradient(gradients_NP: Array, weights_N: Array) -> float:
     """`sum_i lambda_i |grad L(Omega_k, D_i)|^2 / sum_i lambda_i`: the term of a round in the paper's equation 10.
+
+    Args:
+        gradients_NP: Each client's gradient at its group's model.
+        weights_N: Importance lambda_i of each client.
+
+    Returns:
+        The weighted mean of the squared norms.
 
     >>> mean_square_gradient(np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([1.0, 3.0]))
     7.0
@@ -33,6 +48,14 @@ def gradient_noise(gradients_NP: Array, mean_norm_N: Array, mean_square_N: Array
 
     From each client's full gradient and the mean norm and mean squared norm of its mini-batch gradients.
 
+    Args:
+        gradients_NP: Each client's full gradient.
+        mean_norm_N: Mean norm of its mini-batch gradients.
+        mean_square_N: Mean squared norm of them.
+
+    Returns:
+        U and sigma^2.
+
     >>> gradient_noise(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([1.5, 2.0]), np.array([3.0, 4.0]))
     Noise(U=2.0, variance=2.0)
     """
@@ -44,6 +67,14 @@ def smoothness(gradients_NP: Array, others_NP: Array, distances_N: Array) -> flo
     """The least beta that the clients' gradients at two points allow: `max_i |g_i - g'_i| / |w_i - w'_i|`.
 
     A lower estimate of assumption 6.6's constant. Clients whose points coincide say nothing; if all do, nan.
+
+    Args:
+        gradients_NP: Each client's gradient at one point.
+        others_NP: Its gradient at another one.
+        distances_N: How far the two points lie apart.
+
+    Returns:
+        beta, or nan.
 
     >>> smoothness(np.array([[1.0], [9.0]]), np.array([[4.0], [9.0]]), np.array([2.0, 0.0]))
     1.5
@@ -59,6 +90,14 @@ def smoothness(gradients_NP: Array, others_NP: Array, distances_N: Array) -> flo
 def clustering_step(distances_N: Array, steps_N: Array, U: float) -> float:
     """Theorem 6.2: F converges for a learning rate up to `min_i |omega_i - Omega_k| / (Q_i U)`.
 
+    Args:
+        distances_N: |omega_i - Omega_k| of each client and its centre.
+        steps_N: Q_i, local steps of each client.
+        U: The bound on gradients.
+
+    Returns:
+        The largest learning rate; infinite if U is 0.
+
     >>> clustering_step(np.array([2.0, 3.0]), np.array([10, 10]), 0.5)
     0.4
     """
@@ -69,6 +108,16 @@ def descent_step(mean_square: float, B: float, U: float, variance: float, beta: 
     """Theorem 6.8: R falls for a learning rate below `(G - B U^2) / (G + sigma^2) * 2 / beta`, G the mean square.
 
     Not above 0: the theorem promises nothing for any learning rate.
+
+    Args:
+        mean_square: G, from `mean_square_gradient`.
+        B: Clusterability.
+        U: The bound on gradients.
+        variance: sigma^2.
+        beta: Smoothness.
+
+    Returns:
+        The bound on the learning rate; nan where it is not defined.
 
     >>> descent_step(mean_square=4.0, B=0.5, U=2.0, variance=1.0, beta=0.8)
     1.0

@@ -1,4 +1,4 @@
-"""Cosine similarity of client vectors, and the dissimilarity FedGroup makes of it (spec 3.1, 3.4)."""
+"""Cosine similarity of client vectors, and the dissimilarity FedGroup makes of it (Duan et al. 2021, eqs. 5 and 9)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ def cosine(rows_NP: Array) -> Array:
 
     A zero vector has similarity 0 with everything, itself included.
 
+    Args:
+        rows_NP: One vector per client.
+
+    Returns:
+        N x N, symmetric, ones on the diagonal but for zero vectors.
+
     >>> cosine(np.array([[1.0, 0.0], [2.0, 2.0], [0.0, 0.0]])).round(3).tolist()
     [[1.0, 0.707, 0.0], [0.707, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
@@ -22,6 +28,13 @@ def cosine(rows_NP: Array) -> Array:
 
 def cosine_in_tiles(rows_NP: Array, tile: int = 512) -> Array:
     """The same for many rows: in the precision of the rows, tile by tile, so that nothing but the result is large.
+
+    Args:
+        rows_NP: One vector per client.
+        tile: Rows that are multiplied at once.
+
+    Returns:
+        N x N, as `cosine`, in the precision of the rows.
 
     >>> cosine_in_tiles(np.array([[1.0, 0.0], [2.0, 2.0], [0.0, 0.0]]), tile=2).round(3).tolist()
     [[1.0, 0.707, 0.0], [0.707, 1.0, 0.0], [0.0, 0.0, 0.0]]
@@ -47,6 +60,12 @@ def cosine_in_tiles(rows_NP: Array, tile: int = 512) -> Array:
 def cosine_from_gram(gram_NN: Array) -> Array:
     """The same from a Gram matrix: `S_ij = G_ij / sqrt(G_ii G_jj)`, exactly symmetric, ones on the diagonal.
 
+    Args:
+        gram_NN: All inner products, as from `gram`.
+
+    Returns:
+        N x N, as `cosine`.
+
     >>> cosine_from_gram(np.array([[4.0, -2.0], [-2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
@@ -62,6 +81,13 @@ def cosine_from_gram(gram_NN: Array) -> Array:
 
 def cosine_to(rows_NP: Array, centres_KP: Array) -> Array:
     """Similarity of every row with every centre, N x K; zero vectors as in `cosine`.
+
+    Args:
+        rows_NP: One vector per client.
+        centres_KP: The vectors to compare with, such as group directions.
+
+    Returns:
+        N x K similarities in [-1, 1].
 
     >>> cosine_to(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [0.0, -3.0], [0.0, 0.0]])).round(3).tolist()
     [[1.0, -0.707, 0.0]]
@@ -81,6 +107,12 @@ def cosine_to(rows_NP: Array, centres_KP: Array) -> Array:
 
 def dissimilarity(cos: Array) -> Array:
     """Normalised cosine dissimilarity, `(1 - cos) / 2`, in [0, 1].
+
+    Args:
+        cos: Similarities, of any shape.
+
+    Returns:
+        The dissimilarities, of the same shape.
 
     >>> dissimilarity(np.array([1.0, 0.0, -1.0])).tolist()
     [0.0, 0.5, 1.0]

@@ -1,4 +1,4 @@
-"""How alike groups are by their classes: FedGSP's class probability distance (spec 3.7) and its objective (eq. 4).
+"""How alike groups are by their classes: FedGSP's class probability distance (eq. 14) and its objective (eq. 4).
 
 M groups (or single clients), C classes.
 """
@@ -21,7 +21,16 @@ def cpd(counts_C: Array, others_C: Array, sigma: float = 1.0, kernel: ClassKerne
 
     `onehot`: classes are unit vectors, so the kernel is 1 or `exp(-1 / sigma^2)` and the distance
     `(1 - exp(-1 / sigma^2)) sum_c (P_c - Q_c)^2`. `index`: classes are the numbers 0, 1, ..., the kernel is
-    `exp(-(c - c')^2 / (2 sigma^2))` and neighbouring classes are alike (D18).
+    `exp(-(c - c')^2 / (2 sigma^2))` and neighbouring classes are alike (departure D18).
+
+    Args:
+        counts_C: Class counts of one group.
+        others_C: Those of the other.
+        sigma: Width of the kernel.
+        kernel: `onehot` or `index`.
+
+    Returns:
+        The distance, 0 for equal distributions.
 
     >>> round(cpd(np.array([1, 1]), np.array([4, 0])), 6)       # (1 - 1/e) (1/4 + 1/4)
     0.31606
@@ -31,6 +40,14 @@ def cpd(counts_C: Array, others_C: Array, sigma: float = 1.0, kernel: ClassKerne
 
 def cpd_pairs(counts_MC: Array, sigma: float = 1.0, kernel: ClassKernel = "onehot") -> Array:
     """The distance of every pair of groups, in the order (0, 1), (0, 2), ..., (M-2, M-1).
+
+    Args:
+        counts_MC: Class counts, a row per group.
+        sigma: Width of the kernel.
+        kernel: `onehot` or `index`.
+
+    Returns:
+        M (M - 1) / 2 distances.
 
     >>> cpd_pairs(np.array([[2, 2], [5, 5], [1, 0]])).round(3).tolist()
     [0.0, 0.316, 0.316]
@@ -53,6 +70,12 @@ def cpd_pairs(counts_MC: Array, sigma: float = 1.0, kernel: ClassKernel = "oneho
 
 def grouping_objective(counts_MC: Array) -> float:
     """`z`: the distances `|V_a - V_b|` of the groups' summed class vectors, over all pairs (FedGSP, eq. 4).
+
+    Args:
+        counts_MC: Class counts, a row per group.
+
+    Returns:
+        z, 0 if all groups have the same counts.
 
     >>> grouping_objective(np.array([[3, 0], [0, 4], [3, 0]]))
     10.0

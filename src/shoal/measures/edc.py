@@ -1,4 +1,4 @@
-"""EDC: Euclidean distance of decomposed cosine similarities (Duan et al. 2021; spec 3.3)."""
+"""EDC: Euclidean distance of decomposed cosine similarities (Duan et al. 2021, equation 8)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,14 @@ def edc_embedding(rows_NP: Array, m: int, *, gram_up_to: int = GRAM_UP_TO) -> Ar
     over its rank, so also over n) the columns left over are 0, as every row is orthogonal to such a direction. Of the
     two signs of a singular vector the one is taken that makes its largest coordinate (the first, if there are several)
     positive. If the m-th and the next singular value are equal the embedding is not unique.
+
+    Args:
+        rows_NP: One update per client.
+        m: Directions, usually the number of groups.
+        gram_up_to: Clients up to which the Gram matrix is formed.
+
+    Returns:
+        N x m coordinates in [-1, 1]; their distances are m times EDC.
 
     >>> rows = np.array([[2.0, 0.0], [4.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     >>> edc_embedding(rows, 3).round(6).tolist()
@@ -49,6 +57,13 @@ def edc_embedding(rows_NP: Array, m: int, *, gram_up_to: int = GRAM_UP_TO) -> Ar
 
 def edc(rows_NP: Array, m: int) -> Array:
     """Distance of every pair in the embedding, `EDC_ij = (1/m) |E_i - E_j|`; with m the rank, `sqrt(2 - 2 S_ij) / m`.
+
+    Args:
+        rows_NP: One update per client.
+        m: Directions, usually the number of groups.
+
+    Returns:
+        N x N distances, symmetric, zero diagonal.
 
     >>> edc(np.array([[2.0, 0.0], [4.0, 0.0], [0.0, 1.0]]), 2).round(3).tolist()
     [[0.0, 0.0, 0.707], [0.0, 0.0, 0.707], [0.707, 0.707, 0.0]]

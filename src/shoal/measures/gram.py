@@ -16,6 +16,13 @@ def gram(rows_NP: Array, *, quick: bool = False) -> Array:
     Works through blocks of columns, so that single-precision rows are never copied as a whole. With `quick` their
     products are formed in the precision of the rows, about 1e-7 of the lengths off, and summed over blocks in float64.
 
+    Args:
+        rows_NP: One vector per client.
+        quick: Multiply in the precision of the rows.
+
+    Returns:
+        N x N inner products in float64.
+
     >>> gram(np.array([[1.0, 2.0], [3.0, 0.0]])).tolist()
     [[5.0, 3.0], [3.0, 9.0]]
     """
@@ -35,6 +42,13 @@ def coordinates(rows_NP: Array, most: int = 1000) -> Array:
 
     Rows that are no longer than they are many, or more than `most`, stay as they are.
 
+    Args:
+        rows_NP: One vector per client.
+        most: Rows up to which they are turned.
+
+    Returns:
+        N x N coordinates, or the rows as they are.
+
     >>> gram(coordinates(np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]]))).round(9).tolist()
     [[5.0, 3.0], [3.0, 25.0]]
     """
@@ -47,6 +61,12 @@ def coordinates(rows_NP: Array, most: int = 1000) -> Array:
 
 def norms(rows_NP: Array) -> Array:
     """Euclidean length of each row, in float64.
+
+    Args:
+        rows_NP: One vector per row.
+
+    Returns:
+        N lengths in float64.
 
     >>> norms(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [5.0, 0.0]

@@ -1,4 +1,4 @@
-"""Squared Euclidean distances that stay exact where they are small (spec 2.8, 2.9)."""
+"""Squared Euclidean distances that stay exact where they are small."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ def squared_l2(rows_ND: Array, centres_KD: Array) -> Array:
 
     Computed as `|x|^2 - 2 <x, c> + |c|^2` by matrix products around the mean of the centres; where these nearly cancel
     (vectors close together against their lengths) the difference itself is squared instead.
+
+    Args:
+        rows_ND: One point per client.
+        centres_KD: The centres.
+
+    Returns:
+        N x K squared distances.
 
     >>> squared_l2(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 0.0]])).tolist()
     [[0.0, 9.0], [25.0, 16.0]]
@@ -38,6 +45,12 @@ def squared_l2(rows_ND: Array, centres_KD: Array) -> Array:
 
 def pairwise_squared_l2(rows_ND: Array) -> Array:
     """The same between all rows: N x N, symmetric, zero diagonal.
+
+    Args:
+        rows_ND: One point per client.
+
+    Returns:
+        N x N squared distances.
 
     >>> pairwise_squared_l2(np.array([[0.0], [1.0], [3.0]])).round(9).tolist()
     [[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]]

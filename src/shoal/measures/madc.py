@@ -1,4 +1,4 @@
-"""MADC: mean of absolute differences of pairwise cosine similarities (Duan et al. 2021; spec 3.2)."""
+"""MADC: mean of absolute differences of pairwise cosine similarities (Duan et al. 2021, equation 7)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ def madc(similarity_NN: Array) -> Array:
 
     `M_ij = 1/(n-2) sum_{z != i,j} |S_iz - S_jz|`, from the cosine matrix of n >= 3 clients. The sum over all z is the
     Manhattan distance of two rows; what z = i and z = j add to it is taken off again.
+
+    Args:
+        similarity_NN: The cosine matrix of at least three clients.
+
+    Returns:
+        N x N distances, symmetric, zero diagonal.
 
     >>> S = np.array([[1.0, 0.8, 0.1], [0.8, 1.0, 0.3], [0.1, 0.3, 1.0]])
     >>> madc(S).round(3).tolist()

@@ -1,4 +1,4 @@
-"""The distances FL+HC may cluster by, under their usual names (spec 2.17)."""
+"""The distances FL+HC may cluster by, under their usual names (Briggs et al. 2020)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ Metric = Literal["euclidean", "manhattan", "cosine"]
 
 def pairwise(rows_NP: Array, metric: Metric = "euclidean") -> Array:
     """Distance of every pair of rows: `|a - b|`, `sum_p |a_p - b_p|`, or `1 - cos(a, b)`; N x N, zero diagonal.
+
+    Args:
+        rows_NP: One vector per client.
+        metric: `euclidean`, `manhattan` or `cosine`.
+
+    Returns:
+        N x N distances.
 
     >>> pairwise(np.array([[0.0, 0.0], [3.0, 4.0]]), "manhattan").tolist()
     [[0.0, 7.0], [7.0, 0.0]]

@@ -1,4 +1,4 @@
-"""Client cold start: the group whose direction is most like a newcomer's update (spec 2.4.2)."""
+"""Client cold start: the group whose direction is most like a newcomer's update (Duan et al. 2021, equation 9)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ def client_cold_start(directions_KP: Array, update_P: Array) -> tuple[int, Array
     """`g* = argmin_j (1 - cos(direction_j, update)) / 2`, ties to the lowest; the group and all K dissimilarities.
 
     A zero update, or a zero direction, has dissimilarity 1/2.
+
+    Args:
+        directions_KP: The groups' directions, fixed by the group cold start.
+        update_P: What the client learnt in pre-training from the same start.
+
+    Returns:
+        The number of the nearest group, and the K dissimilarities in [0, 1].
 
     >>> group, dissimilarities_K = client_cold_start(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.0, 5.0]))
     >>> group, dissimilarities_K.tolist()

@@ -11,7 +11,15 @@ from shoal.types import Array
 
 
 class Plane(NamedTuple):
-    """Coordinates of every client, and the share of the variance that each axis holds."""
+    """Coordinates of every client, and the share of the variance that each axis holds.
+
+    Attributes:
+        points_NM: Coordinates, a row per client.
+        share_M: Share of the variance, per axis.
+
+    >>> Plane(np.zeros((3, 2)), np.array([0.8, 0.2])).points_NM.shape
+    (3, 2)
+    """
 
     points_NM: Array
     share_M: Array
@@ -21,6 +29,13 @@ def principal(gram_NN: Array, m: int = 2) -> Plane:
     """The first m principal components of the rows behind a Gram matrix: top eigenpairs of `(I - 1/n) G (I - 1/n)`.
 
     In each axis the first of the (nearly) largest coordinates is positive. Axes that hold nothing are zero.
+
+    Args:
+        gram_NN: All inner products of the clients' vectors, as from `gram`.
+        m: Axes.
+
+    Returns:
+        N x m coordinates around the mean, and the variance that each axis holds.
 
     >>> rows = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 1.0], [2.0, -1.0]])
     >>> plane = principal(rows @ rows.T)

@@ -1,4 +1,4 @@
-"""How well labels fit the points they were made from, and how many groups fit best (spec 13.2)."""
+"""How well labels fit the points they were made from, and how many groups fit best."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ REFERENCES = 10  # uniform samples the gap statistic compares with
 
 
 class Choice(NamedTuple):
-    """The chosen number of groups, and the criterion's value for every candidate."""
+    """The chosen number of groups, and the criterion's value for every candidate.
+
+    Attributes:
+        k: The number of groups.
+        values: The criterion's value for each candidate.
+
+    >>> Choice(3, {2: 0.4, 3: 0.7}).k
+    3
+    """
 
     k: int
     values: dict[int, float]
@@ -27,6 +35,14 @@ class Choice(NamedTuple):
 
 def within(rows_ND: Array, labels_N: Array, weights_N: Array | None = None) -> float:
     """Within-group sum of squares, `W = sum_k sum_{i in k} lambda_i |x_i - mean_k|^2`, plain or with weights.
+
+    Args:
+        rows_ND: One point per client.
+        labels_N: The group of each client.
+        weights_N: lambda_i; all alike if left out.
+
+    Returns:
+        The sum over all groups.
 
     >>> within(np.array([[0.0], [2.0], [10.0]]), np.array([0, 0, 1]))
     2.0
@@ -36,6 +52,14 @@ def within(rows_ND: Array, labels_N: Array, weights_N: Array | None = None) -> f
 
 def within_groups(rows_ND: Array, labels_N: Array, weights_N: Array | None = None) -> Array:
     """The part of each group in the within-group sum of squares; 0 for one without points.
+
+    Args:
+        rows_ND: One point per client.
+        labels_N: The group of each client.
+        weights_N: lambda_i; all alike if left out.
+
+    Returns:
+        K sums, K being the largest label plus one.
 
     >>> within_groups(np.array([[0.0], [2.0], [10.0]]), np.array([0, 0, 2])).tolist()
     [2.0, 0.0, 0.0]
@@ -54,6 +78,13 @@ def within_groups(rows_ND: Array, labels_N: Array, weights_N: Array | None = Non
 def silhouette(distances_NN: Array, labels_N: Array) -> float:
     """Mean of the clients' silhouettes, in [-1, 1].
 
+    Args:
+        distances_NN: Distance of every pair of clients.
+        labels_N: The group of each client.
+
+    Returns:
+        The mean over all clients.
+
     >>> D = np.abs(np.subtract.outer([0.0, 1.0, 10.0, 11.0], [0.0, 1.0, 10.0, 11.0]))
     >>> round(silhouette(D, np.array([0, 0, 1, 1])), 4)
     0.8997
@@ -65,6 +96,13 @@ def silhouettes(distances_NN: Array, labels_N: Array) -> Array:
     """`(b_i - a_i) / max(a_i, b_i)`: a the mean distance to the own group, b to the nearest other one.
 
     A client alone in its group has 0, and so has everybody if there is one group only (Rousseeuw 1987).
+
+    Args:
+        distances_NN: Distance of every pair of clients.
+        labels_N: The group of each client.
+
+    Returns:
+        N numbers in [-1, 1]; near 0 a client could as well be in another group.
 
     >>> D = np.abs(np.subtract.outer([0.0, 1.0, 5.0], [0.0, 1.0, 5.0]))
     >>> silhouettes(D, np.array([0, 0, 1])).tolist()
@@ -94,6 +132,16 @@ def gap(
     (Tibshirani, Walther, Hastie 2001). A perfect fit would have an infinite logarithm: W is taken to be at least
     1e-12 of the total sum of squares.
 
+    Args:
+        rows_ND: One point per client.
+        k: Groups.
+        cluster: Makes k groups of points: (points, k, rng) -> labels.
+        rng: Draws the uniform samples.
+        references: B, how many of them.
+
+    Returns:
+        The gap and its standard error.
+
     >>> halves = lambda rows, k, rng: (rows[:, 0] > rows[:, 0].mean()).astype(int)
     >>> value, error = gap(np.array([[0.0], [0.1], [9.9], [10.0]]), 2, halves, np.random.default_rng(0))
     >>> value > 3 * error > 0
@@ -121,6 +169,17 @@ def choose_k(
     not below the next candidate's by more than that one's standard error. `within`: the elbow of the sum of squares,
     the candidate that lies deepest below the straight line from k = 1 to the largest candidate. Ties go to the
     smallest k. `cluster` makes the labels: it is the method whose number of groups is in question.
+
+    Args:
+        rows_ND: One point per client.
+        candidates: Numbers of groups to consider.
+        cluster: Makes k groups of points: (points, k, rng) -> labels.
+        criterion: `silhouette`, `gap` or `within`.
+        rng: Randomness of the clustering and of the gap's samples.
+        distances_NN: What the silhouette is computed from.
+
+    Returns:
+        The number chosen, and the criterion's values.
 
     >>> rows = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
     >>> choose_k(rows, [2, 3], lambda x, k, rng: np.arange(6) * k // 6, "silhouette", np.random.default_rng(0)).k

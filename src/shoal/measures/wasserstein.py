@@ -1,4 +1,5 @@
-"""FlexCFL's shift test: has a client's label histogram left the one it was grouped by? (spec 5.1, D19, D20)"""
+"""FlexCFL's shift test: has a client's label histogram left the one it was grouped by? (Duan et al. 2022, section 3.4;
+departures D19 and D20)"""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ ShiftMode = Literal["aligned", "counts"]
 
 
 class Shift(NamedTuple):
-    """Distance of two histograms, the threshold, and whether the distance is strictly greater."""
+    """Distance of two histograms, the threshold, and whether the distance is strictly greater.
+
+    Attributes:
+        distance: How far the histogram has moved.
+        tau: How far it may.
+        shifted: Whether it has moved farther.
+
+    >>> Shift(distance=5.25, tau=5.0, shifted=True).shifted
+    True
+    """
 
     distance: float
     tau: float
@@ -26,6 +36,14 @@ def shift_distance(current_C: Array, reference_C: Array, mode: ShiftMode = "alig
     `aligned` compares class by class. `counts` sorts both histograms first, which is the Wasserstein distance of the
     counts taken as two samples of numbers: what the authors' code computes, and blind to which class is which.
 
+    Args:
+        current_C: Label counts now.
+        reference_C: Label counts when the client was grouped.
+        mode: `aligned` or `counts`.
+
+    Returns:
+        The distance, in samples per class.
+
     >>> shift_distance(np.array([0, 0, 5, 5]), np.array([5, 5, 0, 0]))
     5.0
     >>> shift_distance(np.array([0, 0, 5, 5]), np.array([5, 5, 0, 0]), "counts")
@@ -37,6 +55,13 @@ def shift_distance(current_C: Array, reference_C: Array, mode: ShiftMode = "alig
 def threshold(samples: float, classes: int) -> float:
     """`tau = (0.2 / C) n`: as far as a histogram moves when a fifth of the client's n samples come or go.
 
+    Args:
+        samples: n, the client's training samples.
+        classes: C, the classes of the task.
+
+    Returns:
+        tau, in samples per class.
+
     >>> threshold(100, 4)
     5.0
     """
@@ -45,6 +70,15 @@ def threshold(samples: float, classes: int) -> float:
 
 def shifted(current_C: Array, reference_C: Array, samples: float | None = None, mode: ShiftMode = "aligned") -> Shift:
     """Whether the distance is strictly over the threshold; `samples` defaults to the size of the reference.
+
+    Args:
+        current_C: Label counts now.
+        reference_C: Label counts when the client was grouped.
+        samples: n in the threshold.
+        mode: `aligned` or `counts`.
+
+    Returns:
+        Distance, threshold and verdict.
 
     >>> shifted(np.array([39, 40, 0, 0]), np.array([50, 50, 0, 0]))
     Shift(distance=5.25, tau=5.0, shifted=True)

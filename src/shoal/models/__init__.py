@@ -1,8 +1,9 @@
 """Models: plain torch modules that turn a batch of samples into one row of class scores each.
 
-Every model is `head(features(x))`.
+Every model is `head(features(x))`. Builders declare their names; `MODELS` is what everything else reads.
 """
 
-from shoal.models.registry import GENERIC, NAMES, PUBLISHED, Named, factory
+from shoal.models import conv, linear, published, recurrent  # noqa: F401
+from shoal.models.registry import MODELS, Named, Published, factory, model
 
-__all__ = ["GENERIC", "NAMES", "PUBLISHED", "Named", "factory"]
+__all__ = ["MODELS", "Named", "Published", "factory", "model"]

@@ -13,6 +13,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from shoal.models.registry import model
+
 Shape = tuple[int, ...]
 
 
@@ -35,6 +37,7 @@ class SameConv(nn.Conv2d):
         return super().forward(x)
 
 
+@model("cnn")
 def cnn(shape: Shape, classes: int) -> nn.Module:
     """Two 3x3 convolutions (32 and 64 maps, size kept), each halved by pooling; dropout 0.5; one linear layer.
 

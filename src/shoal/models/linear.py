@@ -7,9 +7,12 @@ from math import prod
 
 from torch import nn
 
+from shoal.models.registry import model
+
 Shape = tuple[int, ...]
 
 
+@model("mclr")
 def mclr(shape: Shape, classes: int) -> nn.Module:
     """Multinomial logistic regression on the flattened sample.
 
@@ -22,6 +25,7 @@ def mclr(shape: Shape, classes: int) -> nn.Module:
     return nn.Sequential(OrderedDict(features=nn.Flatten(), head=nn.Linear(prod(shape), classes)))
 
 
+@model("mlp")
 def mlp(shape: Shape, classes: int, *, hidden: int = 128) -> nn.Module:
     """One hidden layer of rectified units on the flattened sample.
 

@@ -1,4 +1,7 @@
-"""Models by name: those of the papers, with their exact sizes, and short names that take their shape from the data."""
+"""The models by name, filled by declaration: `@model("mlp")` on a builder `(shape, classes, *, options) -> nn.Module`.
+
+Beside builders, which take their shape from the data, there are the models of the papers, with their exact sizes.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,24 @@ from typing import Any
 from torch import nn
 
 from shoal.errors import BadInput, unknown
-from shoal.models import conv, linear, recurrent
+from shoal.registry import Registry
 
 Shape = tuple[int, ...]
 Build = Callable[..., nn.Module]
-
-GENERIC: Mapping[str, Build] = {"mclr": linear.mclr, "mlp": linear.mlp, "cnn": conv.cnn}
 
 
 @dataclass(frozen=True)
 class Published:
     """A model of a paper: its builder, the input it was made for, its number of outputs and the builder's arguments.
 
-    >>> PUBLISHED["sent140-lstm-fedgroup"].outputs
+    Args:
+        build: Makes the module.
+        shape: Of the input in the paper.
+        outputs: Number of outputs in the paper; 1 is the log-odds of two classes.
+        args: Arguments of the builder.
+        flat: Whether it sees a sample as one row of numbers, so that any arrangement of it will do.
+
+    >>> MODELS["sent140-lstm-fedgroup"].outputs
     1
     """
 
@@ -31,43 +39,38 @@ class Published:
     shape: Shape
     outputs: int
     args: Mapping[str, Any] = field(default_factory=dict)
+    flat: bool = False
 
     def takes(self, shape: Shape) -> bool:
-        """Images have the paper's size, dense models any arrangement of it, sequences any length and width."""
-        if self.build in (linear.mclr, linear.mlp):
+        """Images have the paper's size, dense models any arrangement of it, sequences any length and width.
+
+        Args:
+            shape: Of one sample.
+
+        Returns:
+            Whether the model can be made for it.
+
+        >>> MODELS["mnist-mlp"].takes((784,)), MODELS["mnist-cnn"].takes((784,))
+        (True, False)
+        """
+        if self.flat:
             return prod(shape) == prod(self.shape)
         return shape == self.shape or len(shape) == len(self.shape) == 2
 
 
-MNIST, CIFAR, TWEET = (1, 28, 28), (3, 32, 32), (25, 300)
-
-PUBLISHED: Mapping[str, Published] = {
-    "mnist-mclr": Published(linear.mclr, MNIST, 10),
-    "mnist-mlp": Published(linear.mlp, MNIST, 10),
-    "mnist-cnn": Published(conv.cnn, MNIST, 10),
-    "femnist-mclr-26": Published(linear.mclr, MNIST, 26),
-    "femnist-mclr-10": Published(linear.mclr, MNIST, 10),
-    "femnist-mlp-26": Published(linear.mlp, MNIST, 26, {"hidden": 512}),
-    "femnist-mlp-10": Published(linear.mlp, MNIST, 10, {"hidden": 512}),
-    "femnist-cnn": Published(conv.strided, MNIST, 10),
-    "synthetic-mclr": Published(linear.mclr, (60,), 10),
-    "fmnist-cnn": Published(conv.leaf, MNIST, 10, {"dense": 1024}),
-    "sent140-gru": Published(recurrent.gru, TWEET, 2),
-    "sent140-lstm": Published(recurrent.lstm, TWEET, 2),
-    "sent140-lstm-fedgroup": Published(recurrent.stacked_lstm, TWEET, 1),
-    "wecfl-fmnist": Published(conv.normed, MNIST, 10),
-    "wecfl-cifar": Published(conv.lenet, CIFAR, 10),
-    "fedgsp-leaf": Published(conv.leaf, MNIST, 62),
-    "fedgsp-leaf-small": Published(conv.leaf, MNIST, 62, {"maps": (16, 32), "dense": 128}),
-    "cfl-cnn": Published(conv.lenet, CIFAR, 10, {"maps": (32, 64), "dense": (512, 128)}),
-}
-
-NAMES = (*GENERIC, *PUBLISHED)
+model = MODELS = Registry[Any]("model", home="shoal.models")
 
 
 @dataclass(frozen=True)
 class Named:
     """Makes fresh modules of one named model. A value: it can be compared, printed and sent to another process.
+
+    Args:
+        name: One of `MODELS`.
+        shape: Of one sample.
+        classes: Of the data.
+        args: Arguments of the builder, as pairs.
+        made_by: The builder or published model; None: what `MODELS` has under the name.
 
     >>> Named("mlp", (1, 8, 8), 10, (("hidden", 32),))()
     Sequential(
@@ -84,12 +87,14 @@ class Named:
     shape: Shape
     classes: int
     args: tuple[tuple[str, Any], ...] = ()
+    made_by: Any = field(default=None, repr=False, compare=False)
 
     def __call__(self) -> nn.Module:
-        if self.name in GENERIC:
-            return GENERIC[self.name](self.shape, self.classes, **dict(self.args))
-        model = PUBLISHED[self.name]
-        return model.build(self.shape, model.outputs, **model.args)
+        made_by = MODELS[self.name] if self.made_by is None else self.made_by
+        if isinstance(made_by, Published):
+            return made_by.build(self.shape, made_by.outputs, **made_by.args)
+        module: nn.Module = made_by(self.shape, self.classes, **dict(self.args))
+        return module
 
 
 def factory(name: str, shape: Shape, classes: int, *args: Any, **named: Any) -> Named:
@@ -97,30 +102,38 @@ def factory(name: str, shape: Shape, classes: int, *args: Any, **named: Any) -> 
 
     A model of a paper keeps the paper's number of outputs, also where the data has fewer classes.
 
+    Args:
+        name: One of `MODELS`.
+        shape: Of one sample.
+        classes: Of the data.
+        args: Arguments of a generic model in its order, such as the hidden units of `mlp`.
+        named: The same by name.
+
+    Returns:
+        A value that makes a fresh module whenever it is called.
+
     >>> model = factory("mnist-cnn", (1, 28, 28), 10)()
     >>> sum(p.numel() for p in model.parameters())
     50186
     >>> factory("mlp", (1, 28, 28), 10, 512) == factory("mlp", (1, 28, 28), 10, hidden=512)
     True
     """
-    if name not in NAMES:
-        raise unknown("model", name, NAMES)
-    shape = tuple(shape)
+    found, shape = MODELS.find(name), tuple(shape)
     given = bound(name, args, named)
-    if name in PUBLISHED:
-        check_published(name, PUBLISHED[name], shape, classes)
+    if isinstance(found, Published):
+        check_published(name, found, shape, classes)
     elif name == "cnn" and (len(shape) != 3 or min(shape[1:]) < 4):
         raise BadInput(
             f"the model 'cnn' takes images of shape channels x height x width, at least 4x4 pixels, not {times(shape)}"
         )
-    return Named(name, shape, classes, given)
+    return Named(name, shape, classes, given, found)
 
 
 def bound(name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """The arguments of a short name by their names, checked."""
     known = keywords(name)
     if (args or named) and not known:
-        why = ": it is fixed by its paper" if name in PUBLISHED else ""
+        why = ": it is fixed by its paper" if isinstance(MODELS[name], Published) else ""
         raise BadInput(f"the model {name!r} takes no arguments{why}")
     if len(args) > len(known):
         raise BadInput(f"the model {name!r} takes {', '.join(known)} and no more, not {len(args)} values")
@@ -141,7 +154,7 @@ def check_published(name: str, model: Published, shape: Shape, classes: int) -> 
     if not model.takes(shape):
         raise BadInput(
             f"the model {name!r} takes inputs of shape {times(model.shape)}, not {times(shape)}; "
-            f"{', '.join(GENERIC)} take their shape from the data"
+            f"{', '.join(n for n, m in MODELS.items() if not isinstance(m, Published))} take their shape from the data"
         )
     if classes > max(model.outputs, 2):
         raise BadInput(f"the model {name!r} tells {max(model.outputs, 2)} classes apart, the data has {classes}")
@@ -153,9 +166,9 @@ def keywords(name: str) -> tuple[str, ...]:
     >>> keywords("mlp"), keywords("mnist-mlp")
     (('hidden',), ())
     """
-    if name not in GENERIC:
+    if isinstance(MODELS[name], Published):
         return ()
-    kinds = inspect.signature(GENERIC[name]).parameters.values()
+    kinds = inspect.signature(MODELS[name]).parameters.values()
     return tuple(p.name for p in kinds if p.kind is p.KEYWORD_ONLY)
 
 

@@ -7,47 +7,95 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from shoal.analysis.compare import Line, Paths, check_target, compare_runs, expand, listed
 from shoal.errors import RunFolderError, unknown
-from shoal.experiment.compare import Line, compare, expand
 from shoal.report.figures.compared import Setting
-from shoal.report.figures.likeness import components, neighbours
+from shoal.report.figures.similarity import Place, components, neighbours
+from shoal.report.loaded_run import LoadedRun, read_run, read_runs
 from shoal.report.page import Page, comparison_page, render, run_page
-from shoal.report.read import Told, read_run, read_runs
 
-__all__ = ["Told", "page_of", "read_run", "read_runs", "report"]
+__all__ = ["LoadedRun", "page_of", "page_of_runs", "read_run", "read_runs", "report"]
 
 MAPS = {"pca": components, "tsne": neighbours}
 
 
 def report(
-    paths: Sequence[str | Path],
+    paths: Paths,
     out: str | Path | None = None,
     target: float | None = None,
     map: Literal["pca", "tsne"] = "pca",
 ) -> Path:
-    """Write a page about one run, or about several side by side; the path of the page.
+    """Write a page about one run, or about several side by side.
 
-    Without `out` it is `report.html` in the one folder that is given, else in the working directory.
+    Args:
+        paths: folders of runs or of sweeps; one of them is enough.
+        out: the file; by default `report.html` in the one folder that is given, else in the working directory.
+        target: an accuracy; a comparison then tells how many rounds and megabytes it took.
+        map: how clients are put into a plane: principal components, or t-SNE.
+
+    Returns:
+        The path of the page.
 
     >>> import shoal, tempfile
     >>> run = shoal.run("ifca", rounds=2, engine="serial", out=tempfile.mkdtemp())
     >>> report([run.folder]).name
     'report.html'
     """
-    file = place_of(paths, out)
-    return write(page_of(paths, target, map, file.parent), file)
+    given = listed(paths)
+    file = place_of(given, out)
+    return write(page_of(given, target, map, file.parent), file)
 
 
-def page_of(
-    paths: Sequence[str | Path], target: float | None = None, map: str = "pca", seen_from: Path | None = None
-) -> Page:
-    """What the page shows: of a run all there is, of several a comparison."""
+def page_of(paths: Paths, target: float | None = None, map: str = "pca", seen_from: Path | None = None) -> Page:
+    """What the page shows: of a run all there is, of several a comparison.
+
+    Args:
+        paths: folders of runs or of sweeps; one of them is enough.
+        target: an accuracy; a comparison then tells how many rounds and megabytes it took.
+        map: how clients are put into a plane, `pca` or `tsne`.
+        seen_from: the folder of the page, from which pages of single runs are linked.
+
+    Returns:
+        The page, ready for `render`.
+
+    >>> import shoal, tempfile
+    >>> run = shoal.run("ifca", rounds=1, engine="serial", out=tempfile.mkdtemp())
+    >>> page_of(run.folder).title
+    'ifca on digits'
+    """
     if map not in MAPS:
         raise unknown("map", map, MAPS)
-    found = expand(paths)
-    if len(found) == 1:
-        return run_page(read_run(found[0]), MAPS[map])
-    lines = compare(found, target)
+    check_target(target)
+    return page_of_runs(expand(paths), target, MAPS[map], seen_from)
+
+
+def page_of_runs(
+    folders: Sequence[Path],
+    target: float | None = None,
+    place: Place = components,
+    seen_from: Path | None = None,
+    inside: Path | None = None,
+) -> Page:
+    """The same for run folders alone, which are not looked into for others.
+
+    Args:
+        folders: of the runs, at least one.
+        target: an accuracy; a comparison then tells how many rounds and megabytes it took.
+        place: puts clients into a plane.
+        seen_from: the folder of the page, from which pages of single runs are linked.
+        inside: the folder that must hold whatever lies beside a run and is shown with it; by default anywhere.
+
+    Returns:
+        The page, ready for `render`.
+
+    >>> import shoal, tempfile
+    >>> paths = shoal.sweep(["fedavg", "ifca"], rounds=1, engine="serial", out=tempfile.mkdtemp())
+    >>> page_of_runs(paths).title
+    '2 settings on digits'
+    """
+    if len(folders) == 1:
+        return run_page(read_run(folders[0], inside=inside), place)
+    lines = compare_runs(folders, target)
     settings = [Setting(line.name, read_runs(line.runs)) for line in lines]
     return comparison_page(settings, lines, target, links(lines, seen_from or Path()))
 
@@ -58,10 +106,10 @@ def links(lines: Sequence[Line], seen_from: Path) -> list[tuple[str, str]]:
     return [(run.name, os.path.relpath(page, seen_from)) for run, page in pages if page.is_file()]
 
 
-def place_of(paths: Sequence[str | Path], out: str | Path | None) -> Path:
+def place_of(paths: Sequence[Path], out: str | Path | None) -> Path:
     if out is not None:
         return Path(out)
-    return (Path(paths[0]) if len(paths) == 1 else Path()) / "report.html"
+    return (paths[0] if len(paths) == 1 else Path()) / "report.html"
 
 
 def write(page: Page, file: Path) -> Path:
@@ -70,7 +118,7 @@ def write(page: Page, file: Path) -> Path:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}.partial")
-        partial.write_text(text)
+        partial.write_text(text, encoding="utf-8")
         partial.rename(file)
     except OSError as e:
         raise RunFolderError(f"cannot write {file}: {e.strerror or e}; choose another one with --out FILE") from e

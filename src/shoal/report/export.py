@@ -12,18 +12,32 @@ from typing import Any
 from shoal.errors import ShoalError
 from shoal.report.figure import LIGHT, Figure, text, themed
 
+__all__ = ["export"]
+
 FORMATS = ("svg", "png", "pdf")
 WIDE, HALF = 960, 640
 HEAD = 44  # pixels for the title
 
 
 def export(figures: Sequence[Figure], folder: Path) -> list[Path]:
-    """Write every figure's table and pictures; without a browser the tables are there and an error says what lacks."""
+    """Write every figure's table and pictures; without a browser the tables are there and an error says what lacks.
+
+    Args:
+        figures: What to write.
+        folder: Where to.
+
+    Returns:
+        The files.
+
+    >>> import tempfile
+    >>> export([], Path(tempfile.mkdtemp()))
+    []
+    """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for figure in figures:
         path = folder / f"{figure.key}.csv"
-        path.write_text(figure.csv)
+        path.write_text(figure.csv, encoding="utf-8")
         written.append(path)
     for path, picture in zip(
         paths(figures, folder), pictures([printed(f) for f in figures], len(written)), strict=True
@@ -60,6 +74,8 @@ def printed(figure: Figure) -> dict[str, Any]:
 
 def pictures(specs: Sequence[dict[str, Any]], tables: int) -> list[bytes]:
     """Every specification in every format."""
+    if not specs:
+        return []
     try:
         from kaleido import Kaleido
     except ImportError as e:

@@ -9,24 +9,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+__all__ = ["Figure", "NoFigure", "themed"]
+
 Trace = dict[str, Any]
 Cell = str | float | int | None
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart. Colours are tokens such as `@g0` or `@ink`, which `themed` turns into those of a theme."""
+    """A chart. Colours are tokens such as `@g0` or `@ink`, which `themed` turns into those of a theme.
 
-    key: str  # a file name
+    Args:
+        key: What its files are called.
+        title: Above it.
+        caption: How to read it.
+        columns: Heads of the table behind it.
+        rows: The same numbers as a table, not escaped.
+        traces: As plotly takes them.
+        layout: What differs from that of all figures.
+        wide: Whether it takes the width of the page.
+        height: In pixels.
+        table: Whether the table is unfolded at once.
+
+    >>> Figure("sizes", "Sizes", "How many.", ("group", "clients"), [["a", 3]], [{"type": "bar"}]).csv
+    'group,clients\\na,3\\n'
+    """
+
+    key: str
     title: str
-    caption: str  # how to read it
+    caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]  # the same numbers as a table, not escaped
+    rows: Sequence[Sequence[Cell]]
     traces: Sequence[Trace]
     layout: Mapping[str, Any] = field(default_factory=dict)
     wide: bool = False
     height: int = 340
-    table: bool = False  # show the table at once
+    table: bool = False
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -44,15 +62,24 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A chart that a run has nothing for, and why."""
+class NoFigure:
+    """A chart that a run has nothing for, and why.
+
+    Args:
+        key: Of the chart.
+        title: Of the chart.
+        reason: The end of the sentence "it is not shown: ...".
+
+    >>> NoFigure("splits", "Tree of splits", "no cluster was split").reason
+    'no cluster was split'
+    """
 
     key: str
     title: str
     reason: str
 
 
-Drawn = Figure | Missing
+FigureOrReason = Figure | NoFigure
 
 LIGHT = {
     "ink": "#1c2330",
@@ -136,6 +163,13 @@ BASE: dict[str, Any] = {
 def themed(value: Any, theme: Mapping[str, str]) -> Any:
     """A specification with its colour tokens replaced by those of a theme.
 
+    Args:
+        value: A specification, or a part of one.
+        theme: Colours by token.
+
+    Returns:
+        The same, with colours.
+
     >>> themed({"line": {"color": "@g0"}, "fillcolor": "@g0:faint"}, {"g0": "#0072b2"})
     {'line': {'color': '#0072b2'}, 'fillcolor': 'rgba(0,114,178,0.18)'}
     """
@@ -197,6 +231,30 @@ def line(x: Sequence[Any], y: Sequence[Any], name: str, color: str, **more: Any)
     mode = "lines" if len(x) > 1 else "markers"  # one point has no line
     shape = {"type": "scatter", "mode": mode, "x": list(x), "y": list(y), "name": name, "line": style}
     return {**shape, "marker": {"color": color}, **more}
+
+
+Point = tuple[Any, Any, str]  # x, y, and whom it is about where not about all clients
+
+
+def covered_line(points: Sequence[Point], name: str, color: str, **more: Any) -> list[Trace]:
+    """A curve that is dashed where its points are about some clients only, and says there how many; names are escaped.
+
+    >>> points = [(1, 90, "2 of 5 clients"), (2, 80, ""), (3, 85, "")]
+    >>> [(t["line"]["dash"], t["y"]) for t in covered_line(points, "a", "@ink")]
+    [('solid', [None, 80, 85]), ('dash', [90, 80, None])]
+    """
+    x, notes = [p[0] for p in points], [p[2] for p in points]
+    if not any(notes):
+        return [line(x, [p[1] for p in points], name, color, **more)]
+    whole = line(x, [None if note else p[1] for p, note in zip(points, notes, strict=True)], name, color, **more)
+    near = [any(notes[max(0, i - 1) : i + 2]) for i in range(len(notes))]  # a dash reaches to the neighbours
+    some = line(x, [p[1] if close else None for p, close in zip(points, near, strict=True)], name, color, **more)
+    if some["line"]["dash"] == "solid":
+        some["line"] = {**some["line"], "dash": "dash"}
+    else:  # what is dashed already is paler
+        some["opacity"] = 0.55
+    some |= {"text": [note or "all clients" for note in notes], "hovertemplate": "%{y} (%{text})"}
+    return [some] if all(notes) else [whole, {**some, "showlegend": False}]
 
 
 def percent(share: float | None, digits: int = 2) -> float | None:

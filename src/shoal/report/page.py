@@ -5,23 +5,25 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from shoal.errors import ShoalError
-from shoal.experiment.compare import Line
-from shoal.experiment.significance import differences
+from shoal.analysis.compare import Line
+from shoal.analysis.quantities import FIGURES
+from shoal.analysis.significance import differences
+from shoal.analysis.table import cell_of, tabulate
+from shoal.errors import ShoalError, command, listing
 from shoal.report import headline
-from shoal.report.figure import THEMES, Drawn, Figure, Missing
+from shoal.report.figure import THEMES, Figure, FigureOrReason, NoFigure
 from shoal.report.figures import COMPARISON, of_run
 from shoal.report.figures.compared import Setting
 from shoal.report.figures.events import LISTED, listed
-from shoal.report.figures.likeness import Place, components
+from shoal.report.figures.similarity import Place, components
 from shoal.report.headline import Card, Sheet
-from shoal.report.read import Told
+from shoal.report.loaded_run import LoadedRun
 from shoal.version import __version__
 
 FOLDER = files("shoal.report")
@@ -33,7 +35,7 @@ class Section:
 
     title: str
     figures: Sequence[Figure] = ()
-    missing: Sequence[Missing] = ()
+    missing: Sequence[NoFigure] = ()
     sheets: Sequence[Sheet] = ()
     commands: Sequence[tuple[str, str]] = ()  # a word about it, and the command
 
@@ -48,22 +50,21 @@ class Page:
     cards: Sequence[Card]
     sections: Sequence[Section]
     links: Sequence[tuple[str, str]] = ()  # name and address of other pages
-    marked: frozenset[tuple[int, int]] = field(default_factory=frozenset)  # best cells of the first table
 
     @property
     def figures(self) -> list[Figure]:
         return [f for section in self.sections for f in section.figures]
 
 
-def run_page(told: Told, place: Place = components) -> Page:
+def run_page(loaded: LoadedRun, place: Place = components) -> Page:
     """The page of one run."""
-    sections = [section(title, drawn) for title, drawn in of_run(told, place).items()]
-    sheets = {"What happened": events_sheets(told)}
+    sections = [section(title, drawn) for title, drawn in of_run(loaded, place).items()]
+    sheets = {"What happened": events_sheets(loaded)}
     sections = [Section(s.title, s.figures, s.missing, sheets.get(s.title, ())) for s in sections]
-    facts = (headline.settings_sheet(told), headline.environment_sheet(told))
-    sections.append(Section("Repeat it", sheets=facts, commands=headline.commands(told)))
-    title, verdict = headline.title_of(told), headline.verdict(told)
-    return Page(title, headline.subtitle_of(told), verdict, headline.cards(told), sections)
+    facts = (headline.settings_sheet(loaded), headline.environment_sheet(loaded))
+    sections.append(Section("Repeat it", sheets=facts, commands=headline.commands(loaded)))
+    title, verdict = headline.title_of(loaded), headline.verdict(loaded)
+    return Page(title, headline.subtitle_of(loaded), verdict, headline.cards(loaded), sections)
 
 
 def comparison_page(
@@ -72,16 +73,19 @@ def comparison_page(
     """The page of several runs."""
     runs = [run for s in settings for run in s.runs]
     drawn = section("Curves", [draw(settings) for draw in COMPARISON])
-    first = Section("Result", sheets=[headline.comparison_sheet(lines, target), headline.meaning_sheet(lines)])
+    table = tabulate(lines)
+    first = Section("Result", sheets=[headline.comparison_sheet(table, target), headline.meaning_sheet(table, target)])
     found = differences(lines) if len(lines) > 1 and any(line.figures["best_accuracy"] for line in lines) else []
-    sure = [Section("Significance", sheets=[headline.differences_sheet(found)])] if found else []
+    sure = (
+        [Section("Significance", sheets=[headline.differences_sheet(found, FIGURES["best_accuracy"])])] if found else []
+    )
     ran = Sheet(
         "Runs",
         ("setting", "seed", "folder"),
         [[s.name, str(r.config.get("seed")), r.path] for s in settings for r in s.runs],
         folded=True,
     )
-    again = [("To run one of them again, with the same result:", f"shoal run {shlex.quote(runs[0].path)}/config.toml")]
+    again = [("To run one of them again, with the same result:", command("run", Path(runs[0].path) / "config.toml"))]
     data = sorted({headline.called(r, "data") for r in runs})
     title = f"{len(settings)} settings on {', '.join(data)}"
     subtitle = (
@@ -94,30 +98,40 @@ def comparison_page(
         (),
         [first, drawn, *sure, Section("Repeat it", sheets=[ran], commands=again)],
         links,
-        headline.best_cells(lines),
     )
 
 
 def best_sentence(lines: Sequence[Line]) -> str:
-    known = [(line.figures["best_accuracy"], line.name) for line in lines if line.figures["best_accuracy"]]
-    if not known:
+    """Which setting has the highest best accuracy, and which have none because some client never had a model."""
+
+    def having(figure: str) -> list[tuple[float, Line]]:
+        return [(found.mean, line) for line in lines if (found := line.figures[figure]) is not None]
+
+    whole, partial = having("best_accuracy"), having("best_partial_accuracy")
+    if not whole and not partial:
         return "No run was tested yet."
-    spread, name = max(known, key=lambda pair: pair[0].mean)
-    assert spread is not None
-    around = f" ± {100 * spread.std:.1f}" if spread.std is not None else ""
-    return f"{name} has the highest best accuracy: {100 * spread.mean:.1f}{around} %."
+    _, best = max(whole or partial, key=lambda pair: pair[0])
+    cell = cell_of(best, FIGURES["best_accuracy"])
+    share = f"{cell.text} ± {cell.around} %" if cell.around else f"{cell.text} %"
+    some = [line.name for _, line in partial if line.figures["best_accuracy"] is None]
+    never = f"{listing(some)} had no tested round in which every client had a model" if some else ""
+    if not whole:
+        return f"{never}; {best.name} has the highest accuracy, {share} of {cell.note}."
+    runs = f" in {cell.note} runs" if cell.note else ""
+    first = f"{best.name} has the highest best accuracy: {share}{runs}."
+    return f"{first} {never}." if never else first
 
 
-def section(title: str, drawn: Sequence[Drawn]) -> Section:
+def section(title: str, drawn: Sequence[FigureOrReason]) -> Section:
     figures = [d for d in drawn if isinstance(d, Figure)]
     half = [f for f in figures if not f.wide]
     if len(half) % 2:  # nothing would stand beside the last one
         figures = [replace(f, wide=True) if f is half[-1] else f for f in figures]
-    return Section(title, figures, [d for d in drawn if isinstance(d, Missing)])
+    return Section(title, figures, [d for d in drawn if isinstance(d, NoFigure)])
 
 
-def events_sheets(told: Told) -> list[Sheet]:
-    rows, total = listed(told)
+def events_sheets(loaded: LoadedRun) -> list[Sheet]:
+    rows, total = listed(loaded)
     if not rows:
         return []
     note = f"The first {LISTED} of {total:,}; all are in events.jsonl." if total > len(rows) else ""
@@ -164,7 +178,7 @@ def render(page: Page) -> str:
     except ImportError as e:
         raise missing_extra(e) from e
     static = FOLDER / "static"
-    scripts = [plotly_js(), *((static / name).read_text() for name in ("chart.js", "page.js"))]
+    scripts = [plotly_js(), *((static / name).read_text(encoding="utf-8") for name in ("chart.js", "page.js"))]
     data = {"figures": {f.key: figure_data(f) for f in page.figures}}
     jinja = Environment(
         loader=PackageLoader("shoal.report"),
@@ -176,7 +190,7 @@ def render(page: Page) -> str:
     return jinja.get_template("page.html").render(
         page=page,
         themes=THEMES,
-        style=(static / "page.css").read_text(),
+        style=(static / "page.css").read_text(encoding="utf-8"),
         scripts=scripts,
         hashes=[digest(script) for script in scripts],
         data=embedded(data),

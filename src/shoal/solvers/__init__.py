@@ -1,9 +1,10 @@
 """Local training: the one loop, and the loss terms that plug into it."""
 
 from shoal.solvers.fusion import GAMMA, Fused, Fusion, Operator, with_features
-from shoal.solvers.mmd import MMD, Sees, mmd
+from shoal.solvers.mmd import MMD, mmd
 from shoal.solvers.proximal import Proximal
-from shoal.solvers.sgd import SGD, Batch, LossTerm, Trained, batches, gradient
+from shoal.solvers.sgd import SGD, batches, gradient
+from shoal.solvers.terms import Batch, LossTerm, Sees, Trained
 
 __all__ = [
     "GAMMA",

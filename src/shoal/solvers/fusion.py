@@ -23,6 +23,10 @@ class Mix(nn.Module):
 
     It starts at 0 and is learnt; one that is given stays, and is no part of the model.
 
+    Args:
+        channels: Of the features; 1 for one gamma.
+        gamma: A value that stays, instead of one that is learnt.
+
     >>> Mix(3)(torch.ones(1, 3), torch.zeros(1, 3)).tolist(), Mix(1, 0.5)(torch.ones(1, 1), torch.zeros(1, 1)).item()
     ([[1.0, 1.0, 1.0]], 0.5)
     """
@@ -38,6 +42,10 @@ class Mix(nn.Module):
 
 class Convolve(nn.Module):
     """A 1x1 convolution from 2C channels to C, of the two feature maps on top of each other, the local one first.
+
+    Args:
+        channels: Of the features.
+        maps: Whether features have height and width.
 
     >>> Convolve(3, maps=False)(torch.ones(5, 3), torch.zeros(5, 3)).shape
     torch.Size([5, 3])
@@ -57,6 +65,15 @@ class Fusion(nn.Module):
 
     The extractor received is the one held when training begins: `train()` copies it, frozen and in evaluation mode.
     Outside training both extractors are the same. The copy is no part of the model and does not travel.
+
+    Args:
+        features: The extractor, trained.
+        fusion: Mixes two tensors of features: local, received.
+        head: From features to scores.
+
+    >>> model = Fusion(nn.Linear(4, 3), Mix(1), nn.Linear(3, 2))
+    >>> model.train()(torch.ones(5, 4)).shape
+    torch.Size([5, 2])
     """
 
     def __init__(self, features: nn.Module, fusion: nn.Module, head: nn.Module) -> None:
@@ -84,6 +101,13 @@ class Fusion(nn.Module):
 @dataclass(frozen=True)
 class Fused:
     """Makes a model with fusion from what makes a model with `features` and `head`.
+
+    Args:
+        model: What makes the model without fusion.
+        operator: `conv`, `multi` or `single`.
+        channels: Of its features.
+        maps: Whether they have height and width.
+        gamma: A value that stays, instead of one that is learnt (multi, single).
 
     >>> from shoal.models import factory
     >>> model = Fused.of(factory("mlp", (4,), 3), np.zeros((1, 4)), "multi")()
@@ -119,7 +143,19 @@ class Fused:
 
 
 def with_features(model: ModelFactory, who: str) -> nn.Module:
-    """A module of the factory, if it is `head(features(x))`; else one sentence."""
+    """A module of the factory, if it is `head(features(x))`; else one sentence.
+
+    Args:
+        model: The factory.
+        who: Who asks, for the sentence.
+
+    Returns:
+        A fresh module.
+
+    >>> from shoal.models import factory
+    >>> with_features(factory("mclr", (4,), 3), "an example").head
+    Linear(in_features=4, out_features=3, bias=True)
+    """
     module = seeded(model, 0)
     if not all(isinstance(getattr(module, part, None), nn.Module) for part in ("features", "head")):
         raise BadInput(f"{who} needs a model whose two halves are called `features` and `head`; the named models are")

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
 from shoal.errors import BadInput
 from shoal.net import Net
-from shoal.solvers.sgd import Batch
+from shoal.solvers.terms import Batch, LossTerm, Sees
 
 BANDWIDTHS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 5, 10, 15, 20, 25, 30, 35, 100, 1e3, 1e4, 1e5, 1e6)
-Sees = Literal["outputs", "features"]
 
 
 def mmd(a_BD: torch.Tensor, b_BD: torch.Tensor, bandwidths: tuple[float, ...] = BANDWIDTHS) -> torch.Tensor:
     """The squared maximum mean discrepancy of two samples, the biased estimate, never below 0.
 
     `mean k(a, a') - 2 mean k(a, b) + mean k(b, b')` with `k = sum_s exp(-|a - b|^2 / (2 s))`.
+
+    Args:
+        a_BD: One sample of vectors.
+        b_BD: The other.
+        bandwidths: The values of s.
+
+    Returns:
+        A scalar, differentiable in both.
 
     >>> a = torch.tensor([[0.0], [1.0]])
     >>> float(mmd(a, a)), round(float(mmd(a, a + 1, (0.5,))), 4)        # (1 - e^-4) / 2
@@ -37,10 +43,14 @@ def _mean(a_BD: torch.Tensor, b_BD: torch.Tensor, bandwidths: tuple[float, ...])
 
 
 @dataclass(frozen=True)
-class MMD:
+class MMD(LossTerm):
     """`lam MMD^2(f_global(x), f_local(x))` on every batch: f is the outputs of the network, or its features.
 
     The model received is frozen and in evaluation mode: no dropout, its own statistics.
+
+    Args:
+        lam: Weight lambda of the term, at least 0.
+        sees: `outputs`, or `features`: what stands in front of the head.
 
     >>> MMD(0.1).sees
     'outputs'

@@ -8,12 +8,15 @@ import torch
 
 from shoal.errors import BadInput
 from shoal.net import Net
-from shoal.solvers.sgd import Batch
+from shoal.solvers.terms import Batch, LossTerm
 
 
 @dataclass(frozen=True)
-class Proximal:
+class Proximal(LossTerm):
     """Pulls local training towards the model received.
+
+    Args:
+        mu: Strength of the pull, at least 0.
 
     >>> Proximal(2.0).gradient(torch.tensor([3.0]), torch.tensor([1.0]))
     tensor([4.])
@@ -31,6 +34,3 @@ class Proximal:
 
     def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor:
         return 0.5 * self.mu * ((params - anchor) ** 2).sum()
-
-    def gradient(self, params: torch.Tensor, anchor: torch.Tensor) -> torch.Tensor:
-        return (params - anchor) * self.mu

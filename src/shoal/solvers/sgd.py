@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,58 +15,45 @@ from shoal.kernels import Rule
 from shoal.layout import torch_seed
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.types import Array
-
-
-class Batch(NamedTuple):
-    """What a loss term sees of a step: inputs, labels, and what the module made of the inputs."""
-
-    x: torch.Tensor
-    y: torch.Tensor
-    scores: torch.Tensor
-    features: torch.Tensor | None = None  # only if a term asks for them by `sees = "features"`
-
-
-class LossTerm(Protocol):
-    """An addition to the loss of a batch; `anchor` is the vector received. Coefficient zero must change nothing.
-
-    A term that does not look at the batch may offer its gradient in closed form as `gradient(params, anchor)`; if that
-    is `pull * (params - anchor)`, it says so as `pull`, and kernels other than torch can take it. One that
-    looks at the features says so by `sees = "features"`.
-    """
-
-    def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor: ...
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What local training leaves: the update, the mean loss over the samples seen, and the momentum buffer."""
-
-    update_P: Array
-    loss: float
-    velocity: Array | None = None
+from shoal.solvers.terms import Batch, LossTerm, Trained
+from shoal.types import Array, expect
 
 
 @dataclass(frozen=True, kw_only=True)
 class SGD:
-    """Stochastic gradient descent on one client's samples (spec 1.3).
+    """Stochastic gradient descent on one client's samples.
 
     One step on a batch b: `g = grad L_b(w) + weight_decay w + 2 l2 [kernels] w + terms`,
     `v = momentum v + g`, `w = w - lr lr_decay^(round-1) v`.
 
+    Args:
+        lr: Learning rate of the first round.
+        epochs: Passes over the client's samples.
+        steps: Mini-batch steps instead of epochs.
+        batch: Samples of a mini-batch.
+        momentum: Share of the last step's velocity.
+        momentum_memory: `reset` with every local training, or `kept` by the client from round to round.
+        weight_decay: Factor of all weights in the gradient.
+        l2: Penalty `l2 |W|^2` on kernels.
+        lr_decay: Factor of the learning rate per round.
+        shuffle: A new order of the samples in every epoch.
+        terms: Loss terms beside the loss of the data.
+
     >>> SGD(epochs=2, batch=10).passes(25), SGD(steps=4, batch=10).passes(25)
     (50, 35)
+    >>> SGD(epochs=2, batch=10).steps_for(25), SGD(steps=4, batch=10).steps_for(25)
+    (6, 4)
     """
 
     lr: float = 0.03
     epochs: int = 1
-    steps: int | None = None  # mini-batch steps instead of epochs
+    steps: int | None = None
     batch: int = 10
     momentum: float = 0.0
-    momentum_memory: Literal["reset", "kept"] = "reset"  # kept: the buffer is the client's own, from round to round
+    momentum_memory: Literal["reset", "kept"] = "reset"
     weight_decay: float = 0.0
-    l2: float = 0.0  # penalty l2 |W|^2 on kernels only
-    lr_decay: float = 1.0  # per round
+    l2: float = 0.0
+    lr_decay: float = 1.0
     shuffle: bool = True
     terms: tuple[LossTerm, ...] = ()
 
@@ -77,10 +64,24 @@ class SGD:
                 raise BadInput(f"{name} must be at least {low}, not {getattr(self, name)}")
         if self.steps is not None and self.steps < 0:
             raise BadInput(f"steps must be at least 0, not {self.steps}")
+        strange = [type(term).__name__ for term in self.terms if not isinstance(term, LossTerm)]
+        if strange:
+            raise BadInput(f"{strange[0]} is no loss term: derive it from shoal.solvers.LossTerm")
 
     def plus(self, *terms: LossTerm) -> SGD:
         """The same solver with more loss terms."""
         return replace(self, terms=(*self.terms, *terms))
+
+    def pretraining(self, steps: int | None = None) -> SGD:
+        """A solver for a first look: so many steps, or one epoch; nothing is kept, nothing decays, no terms."""
+        epochs = 1 if steps is None else self.epochs
+        return replace(self, steps=steps, epochs=epochs, momentum_memory="reset", lr_decay=1.0, terms=())
+
+    def steps_for(self, n: int) -> int:
+        """Mini-batch steps of a client of n samples."""
+        if self.steps is None or not n:
+            return self.epochs * -(-n // self.batch)
+        return self.steps
 
     def passes(self, n: int) -> int:
         """Samples sent through the model and back for a client of n samples."""
@@ -95,6 +96,8 @@ class SGD:
         """Train from `start_P` on the samples given; with `shuffle=False` in the order given."""
         if net.needs_pairs and len(y) == 1 and self.passes(1):
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
+        if velocity is not None:
+            expect(velocity, "the velocity that the client kept", (net.layout.trainable.stop,), net.layout.dtype)
         lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
         if net.native is not None and (pull := pull_of(self.terms)) is not None:
             return self._native(net, start_P, x, y, key, lr, pull, velocity)
@@ -102,9 +105,8 @@ class SGD:
         anchor = net.params.clone()
         inputs, labels = net.tensor(x), net.labels(y)
         decay = self._decay(net)
-        closed = [t for t in self.terms if hasattr(t, "gradient")]
-        graph = [t for t in self.terms if not hasattr(t, "gradient")]
-        look = any(getattr(t, "sees", "") == "features" for t in graph)
+        graph = [t for t in self.terms if t.gradient(net.params, anchor) is None]  # the others are in closed form
+        look = any(t.sees == "features" for t in graph)
         v = torch.zeros_like(net.grad)
         if velocity is not None and self.momentum_memory == "kept":
             v.copy_(torch.from_numpy(velocity))
@@ -128,8 +130,9 @@ class SGD:
                     net.descend(lr)
                     continue
                 g = net.grad
-                for term in closed:
-                    g += term.gradient(net.params, anchor)
+                for term in self.terms:
+                    if (slope := term.gradient(net.params, anchor)) is not None:
+                        g += slope
                 if decay is not None:
                     g.addcmul_(net.params, decay)
                 if self.momentum:
@@ -170,7 +173,7 @@ class SGD:
 
 def pull_of(terms: Sequence[LossTerm]) -> float | None:
     """The pull of all terms together; None if there is one that does more than pull."""
-    pulls = [float(term.pull) for term in terms if hasattr(term, "pull")]
+    pulls = [term.pull for term in terms if term.pull is not None]
     return sum(pulls) if len(pulls) == len(terms) else None
 
 
@@ -178,6 +181,15 @@ def batches(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) 
     """Index arrays of the mini-batches: consecutive slices of each epoch's order, the last one may be short.
 
     With `pairs` (batch normalisation) a last batch of a single sample is joined to the one before it.
+
+    Args:
+        n: Samples.
+        solver: Says epochs or steps, the batch and whether to shuffle.
+        rng: Draws the orders.
+        pairs: No batch of one sample.
+
+    Yields:
+        The places of the samples, batch by batch.
 
     >>> [b.tolist() for b in batches(5, SGD(batch=2, shuffle=False), np.random.default_rng(0))]
     [[0, 1], [2, 3], [4]]
@@ -191,6 +203,15 @@ def batches(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) 
 
 def schedule(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False) -> tuple[Array, Array]:
     """All mini-batches in two arrays: batch s is `order[cuts[s]:cuts[s + 1]]`.
+
+    Args:
+        n: Samples.
+        solver: Says epochs or steps, the batch and whether to shuffle.
+        rng: Draws the orders.
+        pairs: No batch of one sample.
+
+    Returns:
+        The places of the samples in order, and where batches begin and end.
 
     >>> order, cuts = schedule(3, SGD(batch=2, epochs=2, shuffle=False), np.random.default_rng(0))
     >>> order.tolist(), cuts.tolist()
@@ -214,7 +235,23 @@ def schedule(n: int, solver: SGD, rng: np.random.Generator, pairs: bool = False)
 
 
 def gradient(net: Net, vector_P: Array, x: Array, y: Array, piece: int = 500) -> Array:
-    """The gradient of the mean loss over all samples at a vector, in evaluation mode; trainable numbers only."""
+    """The gradient of the mean loss over all samples at a vector, in evaluation mode; trainable numbers only.
+
+    Args:
+        net: The model.
+        vector_P: Where.
+        x: Inputs.
+        y: Labels.
+        piece: Samples sent through the model at once.
+
+    Returns:
+        One number per trainable parameter.
+
+    >>> from shoal.layout import Layout
+    >>> net = Net(Layout.of(lambda: torch.nn.Linear(1, 2, bias=False), np.zeros((1, 1))))
+    >>> gradient(net, np.zeros(2), np.ones((1, 1)), np.array([0])).tolist()      # softmax (1/2, 1/2) less (1, 0)
+    [-0.5, 0.5]
+    """
     net.load(vector_P)
     net.module.eval()
     net.grad.zero_()

@@ -10,22 +10,26 @@ import numpy as np
 
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.solvers import SGD
 from shoal.tasks.losses import Losses
 from shoal.tasks.train import Train
-from shoal.types import Answer, Array, ClientData, Field, Memory
+from shoal.types import Answer, Array, ClientData, Field, Memory, Solver, Task
 
 
 @dataclass(frozen=True)
-class Choose:
+class Choose(Task):
     """Leaves the client: the number of the model with the least loss, ties to the lowest; what `Train` leaves.
 
+    Args:
+        split: The samples on which models are tried.
+        solver: Trains from the best model; None: nothing is trained.
+
+    >>> from shoal.solvers import SGD
     >>> sorted(Choose().fields), sorted(Choose(solver=SGD()).fields)
     (['choice'], ['choice', 'count', 'loss', 'update'])
     """
 
     split: str = "train"
-    solver: SGD | None = None
+    solver: Solver | None = None
 
     name: ClassVar[str] = "choose"
     models: ClassVar[Literal["all"]] = "all"

@@ -10,23 +10,28 @@ import numpy as np
 
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.types import Answer, Array, ClientData, Field, Memory
+from shoal.types import Answer, Array, ClientData, Field, Memory, Task
 
 SLICE = 500  # samples sent through a model at once: fits a cache, and never depends on workers
 
 
 @dataclass(frozen=True)
-class Evaluate:
+class Evaluate(Task):
     """Counts right answers on a split; per class the samples that are truly it, predicted as it, and both.
+
+    Args:
+        split: Which samples.
+        vote: All models answer for everybody: soft voting by the mean of the probabilities that they give.
 
     >>> Evaluate("test").tally(np.log([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]), np.zeros(2, int), 1)["right"]
     array([1])
     """
 
     split: str = "test"
-    vote: bool = False  # soft voting: the mean of the probabilities that all models give
+    vote: bool = False
 
     name: ClassVar[str] = "evaluate"
+    diagnostic: ClassVar[bool] = True
     fields: ClassVar[Mapping[str, Field]] = {
         "right": Field("int", low=0),
         "total": Field("int", low=0),
@@ -39,6 +44,10 @@ class Evaluate:
     @property
     def models(self) -> Literal["one", "all"]:
         return "all" if self.vote else "one"
+
+    @property
+    def bulk(self) -> Evaluate:
+        return self
 
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
@@ -83,6 +92,12 @@ class Evaluate:
 
 def poll(logp_KBC: Sequence[Array]) -> Array:
     """The log of the mean probability that several models give; of one model, what it gives.
+
+    Args:
+        logp_KBC: The log-probabilities of each model.
+
+    Returns:
+        Log-probabilities, B x C.
 
     >>> poll([np.log([[0.5, 0.5]]), np.log([[0.1, 0.9]])]).round(3).tolist()
     [[-1.204, -0.357]]

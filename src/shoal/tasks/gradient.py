@@ -11,15 +11,18 @@ import numpy as np
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import gradient
-from shoal.types import Answer, Array, ClientData, Field, Memory
+from shoal.types import Answer, Array, ClientData, Field, Memory, Task
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(Task):
     """Leaves the client: the gradient of the mean training loss, in evaluation mode; zero for statistics.
 
     With a `batch`, also the mean norm and the mean squared norm of the gradients of consecutive mini-batches of that
     size, each weighing as many samples as it has. Not for real federations: a gradient tells much.
+
+    Args:
+        batch: Samples of a mini-batch; None: the whole gradient alone.
 
     >>> sorted(Gradient().fields), sorted(Gradient(batch=10).fields)
     (['count', 'gradient'], ['count', 'gradient', 'norm', 'square'])
@@ -28,6 +31,7 @@ class Gradient:
     batch: int | None = None
 
     name: ClassVar[str] = "gradient"
+    diagnostic: ClassVar[bool] = True
     models: ClassVar[Literal["one"]] = "one"
 
     @property

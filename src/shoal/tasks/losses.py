@@ -11,18 +11,23 @@ import numpy as np
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.tasks.evaluate import SLICE
-from shoal.types import Answer, Array, ClientData, Field, Memory
+from shoal.types import Answer, Array, ClientData, Field, Memory, Task
 
 
 @dataclass(frozen=True)
-class Losses:
+class Losses(Task):
     """Try all K models on a split.
+
+    Args:
+        split: Which samples.
+        diagnostic: Whether it only serves to look, so that its traffic is none of the method's.
 
     >>> Losses("train").work(samples=10, models=3)
     (30, 0)
     """
 
     split: str = "train"
+    diagnostic: bool = False
 
     name: ClassVar[str] = "losses"
     models: ClassVar[Literal["all"]] = "all"

@@ -1,4 +1,4 @@
-"""FedGroup's client side: keep w_0 and the group directions, pre-train, find the nearest direction (spec 2.4.2)."""
+"""FedGroup's client side: keep w_0 and the group directions, pre-train, find the nearest direction (equation 9)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ import numpy as np
 from shoal.measures import client_cold_start
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.solvers import SGD
-from shoal.tasks.ahead import ahead
-from shoal.tasks.describe import labels_of
 from shoal.tasks.train import Train
-from shoal.types import Answer, Array, ClientData, Field, Memory
+from shoal.tasks.train_in_stages import train_in_stages
+from shoal.types import Answer, Array, ClientData, Field, Memory, Solver, Task
 
 
 @dataclass(frozen=True)
-class Keep:
+class StoreDirections(Task):
     """Keep the vectors given (w_0 first, then the directions), and the label histogram. Nothing leaves the client.
 
-    >>> Keep().fields
+    >>> StoreDirections().fields
     {}
     """
 
@@ -41,18 +39,23 @@ class Keep:
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """`Keep`, then pre-train from w_0 and compare the update with the directions; no models given: the kept ones.
+class Nearest(Task):
+    """`StoreDirections`, pre-train from w_0, compare the update with the directions; no models given: the kept ones.
 
     With a solver for the `rest` the client then goes on from what it pre-trained. Leaves the client: the number of the
     group, and with `rest` what `Train` leaves, the update being that from w_0.
 
+    Args:
+        solver: Pre-trains.
+        rest: Goes on from there; None: nothing more is trained.
+
+    >>> from shoal.solvers import SGD
     >>> Nearest(SGD(steps=50)).work(samples=100, models=4)
     (500, 500)
     """
 
-    solver: SGD
-    rest: SGD | None = None
+    solver: Solver
+    rest: Solver | None = None
 
     name: ClassVar[str] = "nearest"
     models: ClassVar[Literal["all"]] = "all"
@@ -69,7 +72,7 @@ class Nearest:
         keep = {**memory, **sent(models), "histogram": histogram(net, data)}
         if self.rest is None:
             return {"choice": nearest(net, data, keep, self.solver, key)}, keep
-        answer = ahead(net, keep["w0"], data, self.solver, self.rest, key)
+        answer = train_in_stages(net, keep["w0"], data, self.solver, self.rest, key)
         choice = direction_of(net, keep, answer.pop("early"))
         return {"choice": choice, **answer}, keep
 
@@ -85,10 +88,10 @@ def sent(models: Array | None) -> dict[str, Array]:
 
 def histogram(net: Net, data: ClientData) -> Array:
     """Label counts of the training samples."""
-    return np.bincount(labels_of(data, "train"), minlength=net.layout.classes)
+    return np.bincount(data.labels("train"), minlength=net.layout.classes)
 
 
-def nearest(net: Net, data: ClientData, memory: Mapping[str, Any], solver: SGD, key: Key) -> int:
+def nearest(net: Net, data: ClientData, memory: Mapping[str, Any], solver: Solver, key: Key) -> int:
     """The group whose direction the pre-training update is most like."""
     x, y = data("train")
     return direction_of(net, memory, solver(net, memory["w0"], x, y, key).update_P)

@@ -8,19 +8,24 @@ from typing import ClassVar, Literal
 
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.solvers import SGD
-from shoal.types import Answer, Array, ClientData, Field, Memory
+from shoal.types import Answer, Array, ClientData, Field, Memory, Solver, Task
 
 
 @dataclass(frozen=True)
-class Train:
+class Train(Task):
     """Train from the model received with a solver.
 
+    Args:
+        solver: Trains.
+        keeps: The name under which a client keeps its momentum, if the solver keeps any.
+
+    >>> from shoal.solvers import SGD
     >>> sorted(Train(SGD()).fields)
     ['count', 'loss', 'update']
     """
 
-    solver: SGD
+    solver: Solver
+    keeps: str = "velocity"
 
     name: ClassVar[str] = "train"
     models: ClassVar[Literal["one"]] = "one"
@@ -35,8 +40,8 @@ class Train:
     ) -> tuple[Answer, Memory]:
         assert models is not None
         x, y = data("train")
-        trained = self.solver(net, models, x, y, key, memory.get("velocity"))
-        keep = memory if trained.velocity is None else {**memory, "velocity": trained.velocity}
+        trained = self.solver(net, models, x, y, key, memory.get(self.keeps))
+        keep = memory if trained.velocity is None else {**memory, self.keeps: trained.velocity}
         return {"update": trained.update_P, "count": len(y), "loss": trained.loss}, keep
 
     def work(self, samples: int, models: int) -> tuple[int, int]:

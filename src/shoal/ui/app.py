@@ -14,19 +14,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.report.figure import THEMES
+from shoal.ui.access import Guard
 from shoal.ui.answers import document_of
-from shoal.ui.guard import Guard
 from shoal.ui.runs import NONSENSE, Entry, Runs
 
 PAUSE = 1.0  # seconds between two looks at the files
 HEARTBEAT = 15  # looks without news after which a page is told that we are still here
 FRESH = {"cache-control": "no-store"}
 KEPT = {"cache-control": "private, max-age=86400"}
-MOST = 200  # runs in one comparison
+MAX_RUNS = 200  # runs in one comparison
+MAX_STREAMS = 64  # pages that listen at once; each costs a look at the list a second
 STATIC = {  # name: package, file and kind
     "app.js": ("shoal.ui", "static/app.js", "text/javascript"),
     "parts.js": ("shoal.ui", "static/parts.js", "text/javascript"),
@@ -57,6 +58,7 @@ class Pages:
 
     def __init__(self, runs: Runs, closing: Callable[[], bool]) -> None:
         self._runs, self._closing = runs, closing
+        self._listening = 0  # streams that are open
 
     def index(self, request: Request) -> Response:
         return Response(resource("index.html"), media_type="text/html", headers=FRESH)
@@ -77,17 +79,23 @@ class Pages:
     def page(self, request: Request) -> Response:
         """One run, or several side by side."""
         paths = list(dict.fromkeys(request.query_params.getlist("path")))
-        if len(paths) > MOST:
-            raise BadInput(f"at most {MOST} runs can be compared at once; shoal compare takes any number")
+        if len(paths) > MAX_RUNS:
+            raise BadInput(f"at most {MAX_RUNS} runs can be compared at once; shoal compare takes any number")
         folders = [self._runs.folder(path) for path in paths or [""]]
         try:
-            return json_of(document_of(folders, target_of(request)))
+            return json_of(document_of(folders, self._runs.root, target_of(request)))
         except NONSENSE as e:
             raise RunFolderError(f"the files of this run make no sense: {type(e).__name__} {e}") from e
 
     async def events(self, request: Request) -> Response:
         """A stream of what changes in the list: entries that are new or other than before, and paths that are gone."""
-        return StreamingResponse(self._stream(request), media_type="text/event-stream", headers=FRESH)
+        if self._listening >= MAX_STREAMS:
+            return PlainTextResponse("too many pages are open\n", 503, {**FRESH, "retry-after": "10"})
+        self._listening += 1
+        return Listening(self._stream(request), self._left)
+
+    def _left(self) -> None:
+        self._listening -= 1
 
     async def _stream(self, request: Request) -> AsyncIterator[str]:
         told: dict[str, int] = {}
@@ -105,6 +113,20 @@ class Pages:
                 yield ": still here\n\n"
                 quiet = 0
             await asyncio.sleep(PAUSE)
+
+
+class Listening(StreamingResponse):
+    """A stream that says when it has ended, however it ended."""
+
+    def __init__(self, stream: AsyncIterator[str], ended: Callable[[], None]) -> None:
+        super().__init__(stream, media_type="text/event-stream", headers=FRESH)
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._ended()
 
 
 def target_of(request: Request) -> float | None:

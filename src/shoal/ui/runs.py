@@ -7,23 +7,29 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from shoal.analysis.measured import number
+from shoal.analysis.table import clients_of
 from shoal.errors import RunFolderError
-from shoal.experiment.compare import flatten
-from shoal.experiment.folder import Folder
-from shoal.experiment.history import HIDDEN, History, summarise
-from shoal.experiment.row import Row
+from shoal.loop.history import HIDDEN, History, summarise
+from shoal.loop.record import Row
+from shoal.report.figures.curves import whom
+from shoal.report.loaded_run import environment_of, strange_files
+from shoal.store.folder import Folder, flatten
+from shoal.ui.answers import linked
 from shoal.ui.tail import Tail
 
 DEPTH = 4  # folders below the one that is shown in which runs are looked for
-LIGHT = ("traffic", "time")  # nested parts of a record that are kept for the list
+LIGHT = ("traffic", "diagnostic", "time")  # nested parts of a record that are kept for the list
 BREATH = 1.0  # seconds between two looks at the disk, however many pages ask
 PATIENCE = 30.0  # seconds of silence, at least, after which a run is no longer called running
 CURVE = 60  # points of the small curve in the list
 
-NONSENSE = (AttributeError, KeyError, TypeError, ValueError)  # what files that no run wrote may lead to
+# What files that no run wrote may lead to.
+NONSENSE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 State = Literal["complete", "running", "silent"]
 
@@ -36,15 +42,17 @@ class Entry:
     algorithm: str
     seed: int
     settings: Mapping[str, Any]
-    started: float  # seconds since 1970, by the config file
+    started: float | None  # seconds since 1970; None if the folder does not tell
     rounds: int  # planned
     version: int = 0
     state: State = "silent"
     round: int = -1  # played; -1: none yet
     accuracy: float | None = None
+    whom: str = ""  # the accuracy is about, if not all clients
     best: float | None = None
+    best_whom: str = ""
     worst: float | None = None
-    groups: int | None = None
+    groups: float | None = None
     ari: float | None = None
     bytes: int = 0
     seconds: float = 0.0
@@ -76,6 +84,7 @@ class Watched:
     heard: float = 0.0  # when the records last changed, by our own clock
     config: Mapping[str, Any] = field(default_factory=dict)
     stamp: float = -1.0  # of the config file
+    started: float | None = None
     odd: str = ""  # why the files cannot be understood
     entry: Entry | None = None
 
@@ -135,19 +144,22 @@ def refresh(path: str, watched: Watched) -> None:
     """Read what is new of a run; its entry changes only if something did."""
     before, problem, changed = watched.entry, "", False
     try:
+        if strange := strange_files(watched.folder):
+            raise RunFolderError(linked(strange))
         stamp = (watched.folder / "config.toml").stat().st_mtime
         if stamp != watched.stamp:
             watched.config, watched.stamp, changed = Folder(watched.folder).config(), stamp, True
+            watched.started = started_at(environment_of(watched.folder))
     except (OSError, RunFolderError) as e:
         problem = str(e)
-    anew, fresh = watched.tail.more()
+    anew, fresh = watched.tail.more() if not problem else (False, [])
     if anew:
         watched.rows.clear()
     watched.rows += [{k: v for k, v in r.items() if k in LIGHT or k not in HIDDEN} for r in fresh]
     if (fresh or anew) and before is not None:
         watched.heard = time.monotonic()
     version = before.version if before is not None else 0
-    entry = before or Entry(path, "?", 0, {}, watched.stamp, 0)
+    entry = before or Entry(path, "?", 0, {}, None, 0)
     if before is None or changed or fresh or anew:
         try:
             entry, watched.odd = replace(describe(path, watched), version=version), ""
@@ -168,24 +180,39 @@ def describe(path: str, watched: Watched) -> Entry:
         algorithm=str(config.get("algorithm", "?")),
         seed=int(config.get("seed", 0)),
         settings=flatten(config),
-        started=watched.stamp,
+        started=watched.started,
         rounds=int(config.get("rounds", 0)),
     )
     if not rows:
         return entry
     found = summarise(History(rows))
+    partial = found["best_accuracy"] is None and "best_partial_accuracy" in found
     return replace(
         entry,
         round=found["rounds"],
-        accuracy=tested[-1]["accuracy"] if tested else None,
-        best=found["best_accuracy"],
-        worst=tested[-1].get("worst") if tested else None,
-        groups=found["groups"],
-        ari=rows[-1].get("ari"),
+        accuracy=number(tested[-1]["accuracy"]) if tested else None,
+        whom=whom(tested[-1]) if tested else "",
+        best=number(found["best_partial_accuracy" if partial else "best_accuracy"]),
+        best_whom=clients_of(found["best_partial_clients"], found["best_partial_of"]) if partial else "",
+        worst=number(tested[-1].get("worst")) if tested else None,
+        groups=number(found["groups"]),
+        ari=number(rows[-1].get("ari")),
         bytes=found["bytes"],
         seconds=found["seconds"],
         curve=tuple(round(r["accuracy"], 4) for r in thin(tested, CURVE)),
     )
+
+
+def started_at(environment: Mapping[str, Any]) -> float | None:
+    """When a run began, as it wrote it down; a copied or touched file has another time.
+
+    >>> started_at({"started": "1970-01-01T01:00:00+00:00"}), started_at({"started": "soon"}), started_at({})
+    (3600.0, None, None)
+    """
+    try:
+        return datetime.fromisoformat(environment["started"]).timestamp()
+    except NONSENSE:
+        return None
 
 
 def thin(rows: list[Row], most: int) -> list[Row]:

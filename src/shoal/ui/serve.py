@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shoal.errors import BadInput, RunFolderError
-from shoal.ui.guard import is_loopback
+from shoal.ui.access import is_loopback
+
+MAX_CONNECTIONS = 256  # at once; who comes later is told to come again
 
 
 def serve(folder: Path, host: str, port: int, tell: Callable[[str], None]) -> None:
@@ -32,6 +34,7 @@ def serve(folder: Path, host: str, port: int, tell: Callable[[str], None]) -> No
             server_header=False,
             lifespan="off",
             timeout_graceful_shutdown=2,
+            limit_concurrency=MAX_CONNECTIONS,
         )
     )
     tell(address(host, listening.getsockname()[1], token))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -50,11 +51,24 @@ class Tail:
 
 
 def parsed(lines: list[bytes]) -> Iterator[dict[str, Any]]:
-    """The lines that hold an object; a shared folder may show a block of zeros for a moment."""
+    """The lines that hold an object; a shared folder may show a block of zeros for a moment.
+
+    Numbers that are none, which a browser cannot read, are as if they had not been recorded.
+    """
     for line in lines:
         try:
-            found = json.loads(line)
-        except ValueError:
+            found = json.loads(line, parse_constant=lambda _: None, parse_float=finite)
+        except (ValueError, RecursionError):
             continue
         if isinstance(found, dict) and isinstance(found.get("round"), int):
             yield found
+
+
+def finite(text: str) -> float | None:
+    """A number, or None for one that is too large to be any.
+
+    >>> finite("0.5"), finite("1e999")
+    (0.5, None)
+    """
+    value = float(text)
+    return value if math.isfinite(value) else None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shoal.data.dataset import pixel_statistics
-from shoal.data.datasets import DEFAULT_PARTITION, LOADERS, SOURCES, loader
+from shoal.data.datasets import DATASETS, HINT, default_partition
 from shoal.data.datasets.cifar10 import cifar10
 from shoal.data.datasets.digits import digits
 from shoal.data.datasets.femnist import femnist
@@ -19,10 +19,10 @@ from shoal.errors import BadInput, DataMissing
 
 
 def test_every_name_has_a_loader_and_a_partition() -> None:
-    assert all(callable(loader(name)) for name in LOADERS | SOURCES)
-    assert set(LOADERS) <= set(DEFAULT_PARTITION)
+    assert all(callable(DATASETS[name]) for name in DATASETS)
+    assert {name for name in DATASETS if default_partition(name) is None} == set(DATASETS.having("has_clients"))
     with pytest.raises(BadInput, match=r"did you mean 'mnist'.*folder:PATH"):
-        loader("mnits")
+        DATASETS.find("mnits", HINT)
 
 
 def test_digits_lie_between_zero_and_one() -> None:

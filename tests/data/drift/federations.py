@@ -80,4 +80,4 @@ def belongings(fed: Federation, client: str) -> tuple[Any, ...]:
 
 def named(fed: Federation, client: str, split: str) -> list[int]:
     """The labels of a client's samples as it calls them, sorted."""
-    return sorted(fed.view_of(client).name(fed.y[fed.indices(client, split)]).tolist())
+    return sorted(fed.view_of(client).relabel(fed.y[fed.indices(client, split)]).tolist())

@@ -23,7 +23,7 @@ def sizes(t: int, fed: Federation, scenario: Incremental | None = None) -> list[
 
 
 def test_shares_of_the_original_size() -> None:
-    """D22: 1/4, 1/2, 3/4, all of 40, not 1/4, 1/8, 3/32; of 10: ceil 2.5 = 3, 5, ceil 7.5 = 8, 10; of 1 always 1."""
+    """Departure D22: 1/4, 1/2, 3/4, all of 40, not 1/8, 3/32; of 10: ceil 2.5 = 3, 5, ceil 7.5 = 8, 10; of 1: 1."""
     fed = made({"a": ([0] * 40, [0] * 9), "b": ([0] * 10, [0] * 9), "c": ([0], [0] * 9)})
     assert sizes(0, fed) == sizes(1, fed) == sizes(49, fed) == [10, 3, 1]
     assert sizes(50, fed) == sizes(99, fed) == [20, 5, 1]
@@ -71,7 +71,7 @@ def test_events_say_when_something_is_released() -> None:
 
 
 def test_the_cold_start_sees_the_reduced_sets_unless_told_otherwise() -> None:
-    """D23."""
+    """Departure D23."""
     fed = plain(3)
     assert sizes(0, fed) == [3, 3, 3]
     original = Incremental(cold_start_on_full_data=True)

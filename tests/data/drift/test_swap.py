@@ -131,12 +131,14 @@ def test_one_label_each_is_exchanged_in_all_splits() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "gave"),
     [
-        (([0, 1], [0, 1]), ([2], [2, 1]), {"a": 0, "b": 2}),  # a cannot give 1, which b tests on
+        (([0, 1], [0, 1]), ([2, 1], [2, 1]), {"a": 0, "b": 2}),  # a cannot give 1, which b trains and tests on
         (([0, 1], [0]), ([2], [2]), {"a": 0, "b": 2}),  # nor here, as it does not test on it itself
-        (([0, 1], [0, 1], [0, 1]), ([2], [2], [1]), {"a": 0, "b": 2}),  # nor here, as b validates on it
+        (([1], [1]), ([2], [2, 1]), {"a": 1, "b": 2}),  # but here it can: b only tests on it
+        (([1], [1]), ([2, 1], [2]), {"a": 1, "b": 2}),  # or only trains on it
+        (([1], [1], [1]), ([2], [2], [1]), {"a": 1, "b": 2}),  # or only validates on it
         (([0, 1], [0, 1]), ([0, 1], [0, 1]), None),  # the same labels
         (([0, 1], [0, 1]), ([0], [0]), None),  # b has nothing that a has not
-        (([0, 1], [1, 0]), ([2], [2, 0, 1]), None),  # b tests on all that a has
+        (([0, 1], [1, 0]), ([2, 0, 1], [2, 0, 1]), None),  # b trains and tests on all that a has
         (([0], []), ([2], [2]), None),  # a tests on nothing
     ],
 )
@@ -149,8 +151,8 @@ def test_labels_must_be_exclusive_and_both_trained_and_tested(
 
 
 def test_a_pair_without_exclusive_labels_is_passed_over_alone() -> None:
-    """D21: eight clients have label 0, two have label 1. A pair of one of the eight and one of the two swaps, wherever
-    it stands among the pairs of the round; the others have nothing to exchange.
+    """Departure D21: eight clients have label 0, two have label 1. A pair of one of the eight and one of the two swaps,
+    wherever it stands among the pairs of the round; the others have nothing to exchange.
     """
     fed = made({**{f"a{i}": ([0], [0]) for i in range(8)}, "b": ([1], [1]), "c": ([1], [1])})
     met = late = 0

@@ -11,7 +11,7 @@ from shoal.data.dataset import Dataset
 from shoal.data.datasets.digits import digits
 from shoal.data.partition import Classes, ClusterClasses, ClusterDirichlet, Dirichlet
 from shoal.data.partition.classes import equal_shares, random_classes
-from shoal.data.partition.shares import counts_of, fill
+from shoal.data.partition.shares import counts_of, fill_to_minimum
 from shoal.errors import BadInput
 from shoal.seeds import Key
 
@@ -39,15 +39,15 @@ def test_fill_takes_from_the_largest_holder_of_the_favourite_class() -> None:
     """Client 2 has nothing; it likes class 1 best, of which client 0 has most (7)."""
     counts = np.array([[9, 1, 0], [7, 2, 0]])
     shares = np.array([[0.9, 0.1, 0.0], [0.7, 0.2, 0.1]])
-    filled = fill(counts, shares, 2, np.ones((2, 3), bool))
+    filled = fill_to_minimum(counts, shares, 2, np.ones((2, 3), bool))
     assert filled is not None
     assert filled.tolist() == [[9, 1, 0], [5, 2, 2]]
 
 
 def test_fill_gives_up_where_nobody_can_spare() -> None:
-    assert fill(np.array([[2, 0]]), np.array([[1.0, 0.0]]), 2, np.ones((1, 2), bool)) is None
+    assert fill_to_minimum(np.array([[2, 0]]), np.array([[1.0, 0.0]]), 2, np.ones((1, 2), bool)) is None
     forbidden = np.array([[True, False]])
-    assert fill(np.array([[9, 0]]), np.array([[1.0, 0.0]]), 1, forbidden) is None
+    assert fill_to_minimum(np.array([[9, 0]]), np.array([[1.0, 0.0]]), 1, forbidden) is None
 
 
 def test_a_class_that_nobody_has_is_an_error() -> None:

@@ -45,7 +45,7 @@ class Job:
     def steps(self) -> int:
         """Local steps of a round."""
         how, sizes = self.solver, [len(y) for _, y in self.clients.values()]
-        return sum(how.steps if how.steps is not None else how.epochs * -(-n // how.batch) for n in sizes)
+        return sum(how.steps_for(n) for n in sizes)
 
     @property
     def epochs(self) -> list[int]:
@@ -62,12 +62,12 @@ class Job:
         return self.layout.module(self.layout.init(Key(0)))
 
 
-def time_peers(workload: Workload, quick: bool, tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def time_peers(workload: Workload, quick: bool, notify: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """Milliseconds per step of every peer that can be imported; of the others, that they cannot."""
     for peer in PEERS[workload.name]:
         line: dict[str, Any] = {"workload": workload.name, "peer": peer, "ms_per_step": None, "note": "not installed"}
         if importlib.util.find_spec(peer) is not None:
-            tell(f"{workload.name}: {peer}")
+            notify(f"{workload.name}: {peer}")
             line |= in_a_process(peer, workload.name, quick)
         yield line
 

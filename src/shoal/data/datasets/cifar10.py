@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from shoal.data.dataset import Dataset
 from shoal.data.datasets.images import Scale, load
+from shoal.data.datasets.registry import dataset
 
 
+@dataset("cifar10", partition="cluster-dirichlet")
 def cifar10(scale: Scale = "channel") -> Dataset:
     """Small colour images; by default each channel is standardised with the training images.
 

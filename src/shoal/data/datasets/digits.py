@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.data.dataset import Dataset
+from shoal.data.datasets.registry import dataset
 from shoal.data.samples import Inputs
 
 
+@dataset("digits", partition="permuted:groups=4:clients=20")
 def digits() -> Dataset:
     """Small digits, scaled from 0..16 to [0, 1]; no given test part.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from shoal.data.dataset import Dataset
 from shoal.data.datasets.images import Scale, load
+from shoal.data.datasets.registry import dataset
 
 
+@dataset("fashion-mnist", partition="ditto")
 def fashion_mnist(scale: Scale = "standard") -> Dataset:
     """Images of clothes; by default each pixel is standardised with the training images, as Ditto does.
 

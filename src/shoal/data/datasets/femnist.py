@@ -7,14 +7,16 @@ from typing import Literal
 import numpy as np
 
 from shoal.data.dataset import Dataset
+from shoal.data.datasets.registry import dataset
 from shoal.data.find import FEMNIST_ARRAYS, read
 from shoal.data.samples import Inputs
 from shoal.errors import DataMissing
 
 LETTER_A = 36  # labels: 0-9 digits, 10-35 A-Z, 36-61 a-z
-MOST = 4000  # images of each letter that FedProx keeps
+IMAGES_PER_LETTER = 4000  # images of each letter that FedProx keeps
 
 
+@dataset("femnist", partition="writers", letters="letters")
 def femnist(which: Literal["all", "letters"] = "all") -> Dataset:
     """Handwritten characters as LEAF has them, paper 1 and ink 0 (`x / 255`); no given test part.
 
@@ -39,7 +41,7 @@ def femnist(which: Literal["all", "letters"] = "all") -> Dataset:
     )
     if which == "all":
         return data
-    rows = [np.flatnonzero(y == LETTER_A + k)[:MOST] for k in range(10)]
+    rows = [np.flatnonzero(y == LETTER_A + k)[:IMAGES_PER_LETTER] for k in range(10)]
     kept = data.take(np.sort(np.concatenate(rows)))
     return Dataset(
         name="femnist:letters",

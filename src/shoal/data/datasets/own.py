@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from shoal.data.datasets.registry import dataset
 from shoal.data.federation import Federation
 from shoal.data.own import from_folder
 from shoal.data.own_table import from_table
 from shoal.seeds import Key
 
 
+@dataset("folder", has_clients=True, own_files=True)
 def folder(path: str, test: float = 0.1, *, key: Key) -> Federation:
     """`folder:PATH`: one `<client>.npz` per client with x, y and optionally x_test, y_test.
 
@@ -19,6 +21,7 @@ def folder(path: str, test: float = 0.1, *, key: Key) -> Federation:
     return from_folder(path, test=test, seed=key)
 
 
+@dataset("csv", has_clients=True, own_files=True)
 def csv(
     path: str,
     client: str = "client",

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from shoal.data.dataset import Dataset
+from shoal.data.datasets.registry import dataset
 from shoal.data.find import read
 from shoal.errors import BadInput, DataMissing
 from shoal.types import Array
@@ -15,6 +16,7 @@ ARRAYS = ("text", "y", "client", "vocab", "emb")
 WORD = re.compile(r"[\w']+|[.,!?;]")  # as LEAF cuts a tweet
 
 
+@dataset("sent140", partition="writers:clients=all:least=10")
 def sent140(words: int = 25, width: int = 0) -> Dataset:
     """Tweets of `words` tokens, each a frozen word vector; no given test part, and the users as writers.
 

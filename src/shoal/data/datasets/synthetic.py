@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
 
+from shoal.data.datasets.registry import dataset
 from shoal.data.federation import Federation, OnDemand
-from shoal.data.partition.assemble import numbered
+from shoal.data.partition.assemble import numbered_ids
 from shoal.data.samples import Ragged
 from shoal.errors import BadInput
 from shoal.seeds import Key
@@ -72,6 +72,8 @@ def sizes(numbers_N: Array, cap: int, key: Key) -> Array:
     >>> int(n.min()) >= 50, int(n.max()) <= 10_000, bool(n[7] == sizes(np.array([7]), 10_000, Key(1))[0])
     (True, True, True)
     """
+    from scipy.special import ndtri  # not before it is needed: it takes a moment
+
     bits = key("sizes").scores(numbers_N.astype(np.uint64)) >> np.uint64(11)
     z = ndtri((bits.astype(np.float64) + 0.5) / 2**53)
     drawn: Array = np.exp(4 + 2 * z).astype(np.int64) + LEAST
@@ -91,6 +93,7 @@ def draw(u: float, v: Array, size: int, rng: np.random.Generator) -> tuple[Array
     return x.astype(np.float32), np.argmax(x @ w + b, axis=1)
 
 
+@dataset("synthetic", has_clients=True)
 def synthetic(
     alpha: float = 1.0,
     beta: float = 1.0,
@@ -117,7 +120,7 @@ def synthetic(
     name = f"synthetic({alpha:g}, {beta:g})"
     if order == "fedprox":
         return _fedprox(alpha, beta, clients, name, key)
-    ids, make = numbered(clients), Make(alpha, beta, cap, key)
+    ids, make = numbered_ids(clients), Make(alpha, beta, cap, key)
     sizes_N = sizes(np.arange(clients), cap, key)
     if memory:
         return _in_memory(name, ids, [make(i)._samples for i in ids], key=None)
@@ -133,7 +136,7 @@ def _fedprox(alpha: float, beta: float, clients: int, name: str, key: Key) -> Fe
     b_N = rng.normal(0, beta, clients)
     v_N = [rng.normal(b, 1, FEATURES) for b in b_N]
     drawn = [draw(u, v, int(n), rng) for u, v, n in zip(u_N, v_N, sizes_N, strict=True)]
-    return _in_memory(name, numbered(clients), drawn, key("split"))
+    return _in_memory(name, numbered_ids(clients), drawn, key("split"))
 
 
 def _in_memory(name: str, ids: tuple[str, ...], drawn: list[tuple[Array, Array]], key: Key | None) -> Federation:

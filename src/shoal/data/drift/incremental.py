@@ -1,4 +1,4 @@
-"""Training data that arrive bit by bit. FlexCFL's third drift (spec 5.2)."""
+"""Training data that arrive bit by bit. FlexCFL's third drift (Duan et al. 2022, section 5.3)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,16 @@ class Incremental:
     """A client trains on a share of its samples: `start` at first, `step` more every so many rounds, in the end all.
 
     It is the first ceil(share n) samples of a random order that is fixed for the run, n being the client's complete
-    size (D22). The order belongs to the samples, not to the client: where clients also swap their data, what was
-    released moves with them. Test and validation sets are complete from the start. Already the cold start sees the
-    reduced sets, unless `cold_start_on_full_data` restores the order of the paper's code (D23). Wants the complete
-    federation every round.
+    size (departure D22). The order belongs to the samples, not to the client: where clients also swap their data, what
+    was released moves with them. Test and validation sets are complete from the start. Already the cold start sees the
+    reduced sets, unless `cold_start_on_full_data` restores the order of the paper's code (departure D23). Wants the
+    complete federation every round.
+
+    Args:
+        start: The share that is there at first.
+        every: Rounds between two releases.
+        step: The share that each release adds.
+        cold_start_on_full_data: Whether round 0 has all samples.
 
     >>> fed = Federation.from_arrays({"a": (np.zeros((10, 1)), [0] * 10)}, test=0)
     >>> [Incremental()(t, fed, None, Key(0))[0].train.sizes.tolist() for t in (0, 49, 50, 100, 150, 999)]
@@ -47,6 +53,12 @@ class Incremental:
 
     def share(self, t: int) -> float:
         """What is released in round t.
+
+        Args:
+            t: The round.
+
+        Returns:
+            A share of every client's training samples.
 
         >>> [Incremental().share(t) for t in (0, 1, 50, 100, 150, 200)]
         [0.25, 0.25, 0.5, 0.75, 1.0, 1.0]

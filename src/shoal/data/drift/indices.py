@@ -21,6 +21,12 @@ OTHERS = ("view", "truth")
 def indices_of(federation: Federation) -> dict[str, Array]:
     """Who has which samples, views and planted groups, without the samples; the ids as UTF-8 bytes.
 
+    Args:
+        federation: Any federation in memory.
+
+    Returns:
+        Arrays by name: `ids`, then `index` and `offsets` of every split, `view` and `truth` if there are any.
+
     >>> fed = Federation.from_arrays({"a": (np.zeros((4, 1)), [0] * 4)}, test=0.25)
     >>> sorted(indices_of(fed))
     ['ids', 'test index', 'test offsets', 'train index', 'train offsets']
@@ -34,6 +40,13 @@ def indices_of(federation: Federation) -> dict[str, Array]:
 
 def with_indices(original: Federation, saved: Mapping[str, Array]) -> Federation:
     """The federation that `indices_of` was taken from, given one with the same samples.
+
+    Args:
+        original: A federation with the same samples.
+        saved: What `indices_of` gave.
+
+    Returns:
+        A federation that shares the samples of the original.
 
     >>> fed = Federation.from_arrays({c: (np.zeros((4, 1)), [0] * 4) for c in "ab"})
     >>> with_indices(fed, indices_of(fed.keep(["b"]))).ids

@@ -20,6 +20,11 @@ class Join:
 
     Wants the complete federation every round.
 
+    Args:
+        share: Of the clients; at least one of them.
+        round: The first in which they are there.
+        clients: Their names, instead of a share.
+
     >>> fed = Federation.from_arrays({c: (np.zeros((2, 1)), [0, 1]) for c in "abc"}, test=0)
     >>> [Join(clients="a+c", round=5)(t, fed, None, Key(0))[0].ids for t in (0, 4, 5)]
     [('b',), ('b',), ('a', 'b', 'c')]
@@ -48,6 +53,11 @@ class Leave:
     """Some clients are gone from a round on: a share of all, or those named (`a+b`); they never come back.
 
     Wants the complete federation every round.
+
+    Args:
+        share: Of the clients; at least one of them.
+        round: The first in which they are gone.
+        clients: Their names, instead of a share.
 
     >>> fed = Federation.from_arrays({c: (np.zeros((2, 1)), [0, 1]) for c in "abc"}, test=0)
     >>> [Leave(clients="a+c", round=5)(t, fed, None, Key(0))[0].ids for t in (0, 4, 5)]

@@ -24,6 +24,12 @@ class Scenario(Protocol):
     `cumulative` says what to hand it. True: what it made of the federation in the round before; its changes add up
     (swaps). False: the complete federation, every round anew; it hides clients or samples for as long as it says,
     and what is hidden could not be found again in its own result (incremental, join, leave).
+
+    >>> import numpy as np
+    >>> from shoal.data.drift import SwapAll
+    >>> fed = Federation.from_arrays({c: (np.zeros((8, 1)), [0] * 8) for c in "ab"})
+    >>> SwapAll(p=1)(0, fed, None, Key(0)) == (fed, ())  # swaps begin with round 1
+    True
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Clients that swap their data: all of it, or the samples of one label each. FlexCFL's first two drifts (spec 5.2)."""
+"""Clients that swap their data: all of it, or the samples of one label each. Drifts of FlexCFL, section 5.3."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class SwapAll:
     group; names, and the tags that owners publish, stay. `who="all"` draws from everybody, so that all algorithms
     meet the same drift; `who="warm"` from the clients that have a group, as the paper. About p n clients are affected
     in a round. Begins with round 1.
+
+    Args:
+        p: The probability of a pair to swap.
+        who: `all`, or `warm`: clients that have a group.
 
     >>> fed = Federation.from_arrays({"a": (np.zeros((4, 1)), [0] * 4), "b": (np.ones((4, 1)), [1] * 4)}, test=0.25)
     >>> swapped, events = SwapAll(p=1)(1, fed, None, Key(0))
@@ -60,13 +64,17 @@ class SwapAll:
 class SwapPart:
     """Each round pairs of clients, drawn as by `SwapAll`, exchange all samples of one label each.
 
-    The first gives a label that it has in both its training and its test set and that the second has in no set, and
-    the other way round; a pair without two such labels is passed over, that pair only (D21). Samples keep their
-    split. A label is what the client calls it. Two clients with different views would not see in a sample what the
-    giver saw, so that the receiver would not get the label the giver lost: such pairs are passed over too. A client
+    The first gives a label that it both trains and tests on and that the second does not both train and test on, and
+    the other way round; a pair without two such labels is passed over, that pair only (departure D21). Samples keep
+    their split. A label is what the client calls it. Two clients with different views would not see in a sample what
+    the giver saw, so that the receiver would not get the label the giver lost: such pairs are passed over too. A client
     stays in its planted group, for it keeps most of its data.
 
     In the event the first label went from the first client to the second.
+
+    Args:
+        p: The probability of a pair to swap.
+        who: `all`, or `warm`: clients that have a group.
 
     >>> y = {"a": [0, 0, 1, 1], "b": [0, 0, 2, 2]}
     >>> fed = Federation.from_arrays({c: (np.eye(4), v, np.eye(4), v) for c, v in y.items()})
@@ -127,13 +135,16 @@ def _check(p: float, name: str) -> None:
 
 
 def _labels(federation: Federation, client: str, split: str) -> Array:
-    return federation.view_of(client).name(federation.y[federation.indices(client, split)])
+    return federation.view_of(client).relabel(federation.y[federation.indices(client, split)])
 
 
 def _exclusive(federation: Federation, client: str, other: str) -> list[int]:
-    """The labels a client both trains and tests on and another client has nowhere."""
-    own = set(_labels(federation, client, "train").tolist()) & set(_labels(federation, client, "test").tolist())
-    return sorted(own.difference(*(_labels(federation, other, split).tolist() for split in splits(federation))))
+    """The labels that a client both trains and tests on and another client does not."""
+    own, theirs = (
+        set(_labels(federation, c, "train").tolist()) & set(_labels(federation, c, "test").tolist())
+        for c in (client, other)
+    )
+    return sorted(own - theirs)
 
 
 def _cut(federation: Federation, client: str, split: str, label: int) -> tuple[Array, Array]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from shoal.data.drift.drift import Drift
 from shoal.data.drift.incremental import Incremental
 from shoal.data.drift.presence import Join, Leave
 from shoal.data.drift.scenario import Scenario
-from shoal.data.drift.scene import Drift
 from shoal.data.drift.swap import SwapAll, SwapPart
 from shoal.data.spec import parse
 from shoal.errors import unknown
@@ -29,6 +29,12 @@ def parse_drift(text: str) -> Drift:
 
     Each is a name with arguments as everywhere (`shoal.data.spec`); `@50` stands for `round=50`. Names of clients
     that hold one of `:,()+@` or are the name of a scenario want quotation marks around the list.
+
+    Args:
+        text: Scenarios joined by `+`, or `none`.
+
+    Returns:
+        The scenarios, together.
 
     >>> parse_drift("swap-all:0.05:who=warm+join:0.2@50").scenarios
     (SwapAll(p=0.05, who='warm'), Join(share=0.2, round=50, clients=None))

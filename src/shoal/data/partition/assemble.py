@@ -14,20 +14,20 @@ from shoal.seeds import Key
 from shoal.types import Array, Cohort
 
 
-def numbered(n: int) -> Cohort:
+def numbered_ids(n: int) -> Cohort:
     """Ids of n clients: zero-padded numbers, so that sorted order is numeric order.
 
-    >>> numbered(11)[:3]
+    >>> numbered_ids(11)[:3]
     ('00', '01', '02')
     """
     width = len(str(n - 1))
     return tuple(f"{i:0{width}d}" for i in range(n))
 
 
-def cut(rows: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+def split_train_test(rows: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     """Shuffle; the first int(0.9 n) samples train, the rest test. A single sample is for training.
 
-    >>> train, test = cut(np.arange(10), np.random.default_rng(0))
+    >>> train, test = split_train_test(np.arange(10), np.random.default_rng(0))
     >>> len(train), len(test)
     (9, 1)
     """
@@ -36,10 +36,10 @@ def cut(rows: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     return order[:at], order[at:]
 
 
-def needed(least: int) -> int:
-    """The smallest number of samples of which `cut` leaves so many for training.
+def samples_needed(least: int) -> int:
+    """The smallest number of samples of which `split_train_test` leaves so many for training.
 
-    >>> needed(9), needed(10)
+    >>> samples_needed(9), samples_needed(10)
     (10, 12)
     """
     return next(n for n in range(least, 2 * least + 2) if max(1, 9 * n // 10) >= least)
@@ -57,12 +57,12 @@ def assemble(
     truth: Array | None = None,
 ) -> Federation:
     """A federation of these clients; without test rows each client's samples are cut 90/10 in its own random order."""
-    ids = numbered(len(train)) if ids is None else ids
+    ids = numbered_ids(len(train)) if ids is None else ids
     poor = sum(len(rows) == 0 for rows in train)
     if poor:
         raise BadInput(f"{poor} of {len(train)} clients would get no sample of {dataset.name}; use fewer clients")
     if test is None:
-        parts = [cut(rows, key("split").of(name).rng()) for name, rows in zip(ids, train, strict=True)]
+        parts = [split_train_test(rows, key("split").of(name).rng()) for name, rows in zip(ids, train, strict=True)]
         train, test = [a for a, _ in parts], [b for _, b in parts]
     return Federation(
         name=dataset.name,
@@ -97,10 +97,10 @@ def planted(clients: int, groups: int) -> Array:
     return np.arange(clients) * groups // clients
 
 
-def evenly(rows: Array, clients: int, rng: np.random.Generator) -> list[Array]:
+def split_evenly(rows: Array, clients: int, rng: np.random.Generator) -> list[Array]:
     """A random split into parts of equal size, within one.
 
-    >>> [len(part) for part in evenly(np.arange(5), 2, np.random.default_rng(0))]
+    >>> [len(part) for part in split_evenly(np.arange(5), 2, np.random.default_rng(0))]
     [3, 2]
     """
     return np.array_split(rng.permutation(rows), clients)

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
 from shoal.data.partition.assemble import at_least_one, check_classes, planted
+from shoal.data.partition.registry import partition
 from shoal.data.partition.shares import by_shares
 from shoal.errors import BadInput
 from shoal.seeds import Key
@@ -48,9 +49,14 @@ def equal_shares(has_CN: Array, truth: Array) -> Array:
     return np.where(has_CN, part_CG[:, truth], 0.0)
 
 
+@partition("classes")
 @dataclass(frozen=True, kw_only=True)
 class Classes:
     """Every client has a few random classes; a class is shared equally by the clients that have it.
+
+    Args:
+        per_client: Classes of a client.
+        clients: How many there are to be.
 
     >>> from shoal.data.datasets.digits import digits
     >>> fed = Classes(per_client=2, clients=20)(digits(), Key(1))
@@ -74,12 +80,19 @@ class Classes:
         return by_shares(dataset, shares, key, allowed_CN=has_CN)
 
 
+@partition("cluster-classes")
 @dataclass(frozen=True, kw_only=True)
 class ClusterClasses:
     """WeCFL's planted groups: random classes per group, and for each client some of its group's.
 
     Every class is used. A class is shared equally by its groups; inside a group the clients take turns, so that its
     classes have equally many holders, within one. Ma et al., 2022.
+
+    Args:
+        groups: Planted groups, of equally many clients within one.
+        clients: How many there are to be.
+        per_group: Classes of a group.
+        per_client: Classes of a client, of those of its group.
 
     >>> from shoal.data.datasets.digits import digits
     >>> fed = ClusterClasses(groups=4, clients=24)(digits(), Key(1))

@@ -9,7 +9,8 @@ import numpy as np
 
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
-from shoal.data.partition.assemble import at_least_one, needed, planted
+from shoal.data.partition.assemble import at_least_one, planted, samples_needed
+from shoal.data.partition.registry import partition
 from shoal.data.partition.shares import by_shares, class_sizes, counts_of
 from shoal.errors import BadInput
 from shoal.seeds import Key
@@ -27,12 +28,18 @@ def shares(alpha: float, classes: int, parts: int, rng: np.random.Generator) -> 
     return rng.dirichlet(np.full(parts, alpha), size=classes)
 
 
+@partition("dirichlet")
 @dataclass(frozen=True, kw_only=True)
 class Dirichlet:
     """For each class a draw of Dir(alpha) over the clients; the class is cut accordingly.
 
     At alpha = 0.1 and 200 clients a few clients would get nothing; a client below `least` training samples takes
     single ones of the classes it has the largest shares of, from whoever has most of them.
+
+    Args:
+        alpha: The smaller, the fewer classes a client has.
+        clients: How many there are to be.
+        least: Training samples of every client at least.
 
     >>> from shoal.data.datasets.digits import digits
     >>> int(Dirichlet(alpha=0.1, clients=50)(digits(), Key(1)).train.sizes.min()) >= 1
@@ -54,11 +61,19 @@ class Dirichlet:
         return by_shares(dataset, drawn, key, least=self.least)
 
 
+@partition("cluster-dirichlet")
 @dataclass(frozen=True, kw_only=True)
 class ClusterDirichlet:
     """WeCFL's planted groups: each class is cut by Dir(alpha) over groups, inside a group by Dir(beta) over clients.
 
     Drawn again until every client has `least` training samples, at most 1000 times. Ma et al., 2022.
+
+    Args:
+        alpha: Of the draw over groups.
+        beta: Of the draw over the clients of a group.
+        groups: Planted groups, of equally many clients within one.
+        clients: How many there are to be.
+        least: Training samples of every client at least.
 
     >>> from shoal.data.datasets.digits import digits
     >>> fed = ClusterDirichlet(groups=3, clients=12, alpha=1.0)(digits(), Key(1))
@@ -82,7 +97,7 @@ class ClusterDirichlet:
     def __call__(self, dataset: Dataset, key: Key) -> Federation:
         truth = planted(self.clients, self.groups)
         sizes_C = class_sizes(dataset.y[dataset.train_rows], dataset.classes)
-        least = self.least if dataset.first_test is not None else needed(self.least)
+        least = self.least if dataset.first_test is not None else samples_needed(self.least)
         if least * self.clients > sizes_C.sum():
             raise BadInput(
                 f"{self.clients} clients with at least {self.least} training samples need more than the"

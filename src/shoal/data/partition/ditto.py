@@ -10,6 +10,7 @@ import numpy as np
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
 from shoal.data.partition.assemble import assemble, at_least_one, check_classes, holdout
+from shoal.data.partition.registry import partition
 from shoal.seeds import Key
 from shoal.types import Array
 
@@ -50,11 +51,16 @@ def ditto(
     return parts
 
 
+@partition("ditto")
 @dataclass(frozen=True, kw_only=True)
 class Ditto:
     """Ditto's Fashion-MNIST: training samples from the training part, test samples from the test part.
 
     A data set without a given test part first sets a tenth of its samples aside at random.
+
+    Args:
+        clients: How many there are to be.
+        classes: Of a client.
 
     >>> from shoal.data.datasets.digits import digits
     >>> len(Ditto(clients=30)(digits(), Key(1)).ids)

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
 from shoal.data.partition.assemble import assemble, at_least_one, check_classes
+from shoal.data.partition.registry import partition
 from shoal.seeds import Key
 from shoal.types import Array
 
@@ -45,9 +46,15 @@ def letters(
     return parts
 
 
+@partition("letters")
 @dataclass(frozen=True, kw_only=True)
 class Letters:
     """FedProx's FEMNIST: `letters` on all images pooled, then each client's samples shuffled and cut 90/10.
+
+    Args:
+        clients: How many there are to be.
+        classes: Of a client.
+        overlap: Whether clients share images, as in the original script.
 
     >>> from shoal.data.datasets.digits import digits
     >>> len(Letters(clients=20)(digits(), Key(1)).ids)

@@ -11,18 +11,24 @@ import numpy as np
 
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
-from shoal.data.partition.assemble import assemble, at_least_one, evenly, holdout, planted
+from shoal.data.partition.assemble import assemble, at_least_one, holdout, planted, split_evenly
+from shoal.data.partition.registry import partition
 from shoal.data.samples import View
 from shoal.errors import BadInput
 from shoal.seeds import Key
 
 
+@partition("permuted")
 @dataclass(frozen=True, kw_only=True)
 class Permuted:
     """CFL's planted groups: an even random split; each group sees the labels through a permutation of its own.
 
     The first group keeps the labels as they are. The test set of every client is the whole given test part, or, for
     a data set without one, a tenth of all samples set aside first. Sattler et al., IEEE TNNLS 2021.
+
+    Args:
+        groups: Planted groups, of equally many clients within one.
+        clients: How many there are to be.
 
     >>> from shoal.data.datasets.digits import digits
     >>> fed = Permuted(groups=2, clients=4)(digits(), Key(1))
@@ -41,12 +47,17 @@ class Permuted:
 
     def __call__(self, dataset: Dataset, key: Key) -> Federation:
         labels = permutations(dataset.classes, self.groups, key("labels").rng())
-        return _seen(dataset, tuple(View(labels=p) for p in labels), self.clients, key)
+        return _with_views(dataset, tuple(View(labels=p) for p in labels), self.clients, key)
 
 
+@partition("rotated")
 @dataclass(frozen=True, kw_only=True)
 class Rotated:
     """Planted groups that see the images turned by 0, 90, 180 or 270 degrees; otherwise as `Permuted`.
+
+    Args:
+        groups: Planted groups, at most 4.
+        clients: How many there are to be.
 
     >>> from shoal.data.datasets.digits import digits
     >>> [view.turns for view in Rotated(groups=3, clients=6)(digits(), Key(1)).views]
@@ -67,7 +78,7 @@ class Rotated:
     def __call__(self, dataset: Dataset, key: Key) -> Federation:
         if dataset.x.ndim < 3 or dataset.x.shape[-1] != dataset.x.shape[-2]:
             raise BadInput(f"rotated needs square images; samples of {dataset.name} have shape {dataset.x.shape[1:]}")
-        return _seen(dataset, tuple(View(turns=t) for t in range(self.groups)), self.clients, key)
+        return _with_views(dataset, tuple(View(turns=t) for t in range(self.groups)), self.clients, key)
 
 
 def permutations(classes: int, groups: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -92,8 +103,8 @@ def permutations(classes: int, groups: int, rng: np.random.Generator) -> list[tu
     return list(found)
 
 
-def _seen(dataset: Dataset, views: tuple[View, ...], clients: int, key: Key) -> Federation:
+def _with_views(dataset: Dataset, views: tuple[View, ...], clients: int, key: Key) -> Federation:
     truth = planted(clients, len(views))
     train_rows, test_rows = holdout(dataset, key("holdout"))
-    train = evenly(train_rows, clients, key("train").rng())
+    train = split_evenly(train_rows, clients, key("train").rng())
     return assemble(dataset, train, [test_rows] * clients, key, views=views, view=truth, truth=truth)

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
 from shoal.data.partition.assemble import assemble, at_least_one, check_classes
+from shoal.data.partition.registry import partition
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array
@@ -61,9 +62,14 @@ def power_law(targets: Array, classes: int, clients: int, per_client: int, rng: 
     return [np.concatenate(part) for part in parts]
 
 
+@partition("power-law")
 @dataclass(frozen=True, kw_only=True)
 class PowerLaw:
     """FedProx's MNIST: all images pooled, `power_law`, then each client's samples shuffled and cut 90/10.
+
+    Args:
+        clients: How many there are to be.
+        classes: Of a client.
 
     >>> from shoal.data.datasets.digits import digits
     >>> len(PowerLaw(clients=50)(digits(), Key(1)).ids)

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
-from shoal.data.partition.assemble import assemble, needed
+from shoal.data.partition.assemble import assemble, samples_needed
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array
@@ -30,14 +30,14 @@ def counts_of(sizes_C: Array, shares_CN: Array) -> Array:
     return np.diff(ends_CN, axis=1, prepend=0)
 
 
-def fill(counts_CN: Array, shares_CN: Array, least: int, allowed_CN: Array) -> Array | None:
+def fill_to_minimum(counts_CN: Array, shares_CN: Array, least: int, allowed_CN: Array) -> Array | None:
     """Bring every client to `least` samples; None if that cannot be done.
 
     A client that has too few takes single samples of the classes it has most of by its shares (of those allowed),
     each from the client that has most samples of the class and can spare one.
 
     >>> counts = np.array([[5, 0], [3, 0]])
-    >>> fill(counts, np.array([[0.9, 0.1], [1.0, 0.0]]), 2, np.ones((2, 2), bool)).tolist()
+    >>> fill_to_minimum(counts, np.array([[0.9, 0.1], [1.0, 0.0]]), 2, np.ones((2, 2), bool)).tolist()
     [[3, 2], [3, 0]]
     """
     counts_CN = counts_CN.copy()
@@ -91,15 +91,19 @@ def by_shares(
 ) -> Federation:
     """The federation in which client n has the part shares[c, n] of class c, of the given test part as well.
 
-    Clients with fewer than `least` training samples, or without a test sample, are brought up by `fill`; where the
-    test part is too small for that, it stays as the shares have it.
+    Clients with fewer than `least` training samples, or without a test sample, are brought up by `fill_to_minimum`;
+    where the test part is too small for that, it stays as the shares have it.
     """
     allowed = np.ones(shares_CN.shape, bool) if allowed_CN is None else allowed_CN
     train_rows, test_rows = dataset.train_rows, dataset.test_rows
     given = dataset.first_test is not None
     counts = counts_of(class_sizes(dataset.y[train_rows], dataset.classes), shares_CN)
-    goals = [least] if given else [max(2, needed(least)), needed(least)]  # two samples: one to train, one to test
-    filled = next((f for f in (fill(counts, shares_CN, goal, allowed) for goal in goals) if f is not None), None)
+    goals = (
+        [least] if given else [max(2, samples_needed(least)), samples_needed(least)]
+    )  # two samples: one to train, one to test
+    filled = next(
+        (f for f in (fill_to_minimum(counts, shares_CN, goal, allowed) for goal in goals) if f is not None), None
+    )
     if filled is None:
         raise BadInput(
             f"{len(train_rows)} samples of {dataset.name} do not give each of {shares_CN.shape[1]} clients {least};"
@@ -109,6 +113,6 @@ def by_shares(
     if not given:
         return assemble(dataset, train, None, key, truth=truth)
     tests = counts_of(class_sizes(dataset.y[test_rows], dataset.classes), shares_CN)
-    more = fill(tests, shares_CN, 1, allowed)
+    more = fill_to_minimum(tests, shares_CN, 1, allowed)
     test = deal(dataset.y, test_rows, tests if more is None else more, key("test").rng())
     return assemble(dataset, train, test, key, truth=truth)

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.data.dataset import Dataset
 from shoal.data.federation import Federation
 from shoal.data.partition.assemble import assemble, at_least_one
+from shoal.data.partition.registry import partition
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array
@@ -27,11 +28,16 @@ def by_writer(writer: Array) -> tuple[Array, list[Array]]:
     return who, np.split(order, starts[1:])
 
 
+@partition("writers")
 @dataclass(frozen=True, kw_only=True)
 class Writers:
     """Random writers with at least `least` samples, each a client under its own name; samples cut 90/10.
 
     Only the samples of the chosen writers are kept in memory.
+
+    Args:
+        clients: How many there are to be, or `all`.
+        least: Samples of a writer at least.
 
     >>> data = Dataset(name="tiny", x=np.zeros((6, 1)), y=np.arange(6) % 2, classes=2,
     ...                writer=np.array([0, 0, 0, 1, 1, 1]), writer_names=("bob", "ann"))

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from shoal.report.figure import Drawn, Figure, Missing
-from shoal.report.figures import clients, compared, curves, diagnostics, events, groups, likeness, tree
-from shoal.report.read import Told
+from shoal.report.figure import Figure, FigureOrReason, NoFigure
+from shoal.report.figures import clients, compared, curves, diagnostics, events, groups, similarity, tree
+from shoal.report.loaded_run import LoadedRun
 
-__all__ = ["COMPARISON", "RUN", "Figure", "Missing", "compared", "of_run"]
+__all__ = ["COMPARISON", "RUN", "Figure", "NoFigure", "compared", "of_run"]
 
 # The figures of one run, by section, in reading order.
-RUN: dict[str, tuple[Callable[[Told], Drawn], ...]] = {
+RUN: dict[str, tuple[Callable[[LoadedRun], FigureOrReason], ...]] = {
     "Result": (curves.accuracy, curves.f1, curves.loss),
     "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms),
-    "How alike clients are": (likeness.similarity, likeness.plane, likeness.plane_by_truth, groups.labels),
+    "How alike clients are": (similarity.similarity, similarity.plane, similarity.plane_by_truth, groups.labels),
     "Clients": (clients.strip,),
     "What happened": (events.by_round,),
     "Cost": (curves.traffic,),
@@ -32,8 +32,8 @@ RUN: dict[str, tuple[Callable[[Told], Drawn], ...]] = {
 COMPARISON = (compared.accuracy, compared.seeds, compared.traffic, compared.f1, compared.loss, compared.agreement)
 
 
-def of_run(told: Told, place: likeness.Place = likeness.components) -> dict[str, list[Drawn]]:
+def of_run(loaded: LoadedRun, place: similarity.Place = similarity.components) -> dict[str, list[FigureOrReason]]:
     """All figures of a run, by section; `place` puts clients into the plane."""
-    planes: tuple[Any, ...] = (likeness.plane, likeness.plane_by_truth)
+    planes: tuple[Any, ...] = (similarity.plane, similarity.plane_by_truth)
     placed = {draw: partial(draw, place=place) for draw in planes}
-    return {section: [placed.get(draw, draw)(told) for draw in figures] for section, figures in RUN.items()}
+    return {section: [placed.get(draw, draw)(loaded) for draw in figures] for section, figures in RUN.items()}

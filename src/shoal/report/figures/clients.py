@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colour, percent, text, thin
-from shoal.report.read import Told
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, colour, percent, text, thin
+from shoal.report.loaded_run import LoadedRun
 
 NAMED = 10  # of the worst clients, in the caption; all are in the table
-MOST = 2_000  # points; the table has all clients
+MAX_POINTS = 2_000  # points; the table has all clients
 
 
-def strip(told: Told) -> Drawn:
+def strip(loaded: LoadedRun) -> FigureOrReason:
     """A point per client; the worst tenth is ringed and named."""
     title = "Accuracy of each client"
-    if not told.tested:
-        return Missing("clients", title, "no round was tested yet")
-    last = told.tested[-1]
+    if not loaded.tested:
+        return NoFigure("clients", title, "no round was tested yet")
+    last = loaded.tested[-1]
     part = last["clients"]
     groups = dict(zip(last["members"]["ids"], last["members"]["group"], strict=True)) if "members" in last else {}
     seen = [
@@ -25,19 +25,19 @@ def strip(told: Told) -> Drawn:
         if n
     ]
     if not seen:
-        return Missing("clients", title, "no client has test samples")
+        return NoFigure("clients", title, "no client has test samples")
     seen.sort(key=lambda e: (e[1], e[0]))
     worst = seen[: max(1, math.ceil(len(seen) / 10))]
     if groups and any(k is None for *_, k in seen):  # recorded groups are a sample of very many clients
         seen = [e for e in seen if e[3] is not None]
-    shown = seen if len(seen) <= MOST else [*worst, *thin(seen[len(worst) :], MOST)]
+    shown = seen if len(seen) <= MAX_POINTS else [*worst, *thin(seen[len(worst) :], MAX_POINTS)]
     labels = sorted({k if k is not None else 0 for *_, k in seen}, key=lambda k: (k < 0, k))
     at = {k: i for i, k in enumerate(labels)}
     traces: list[Trace] = []
     for k in labels:
         mine = [e for e in shown if (e[3] if e[3] is not None else 0) == k]
         traces.append(
-            points(mine, at[k], told.group(k) if groups else "clients", colour(k) if groups else "@accent", 6)
+            points(mine, at[k], loaded.group(k) if groups else "clients", colour(k) if groups else "@accent", 6)
         )
         middle = mine[len(mine) // 2][1]
         bar: Trace = {"type": "scatter", "mode": "lines", "x": [percent(middle)] * 2, "y": [at[k] - 0.34, at[k] + 0.34]}
@@ -47,7 +47,7 @@ def strip(told: Told) -> Drawn:
     ring["y"] = [round(at[e[3] if e[3] is not None else 0] + jitter(e[0]), 3) for e in rings]
     ring["marker"] = {"size": 11, "color": "rgba(0,0,0,0)", "line": {"color": "@warn", "width": 1.6}}
     traces.append(ring)
-    names = [text(told.group(k), 18) if groups else "all" for k in labels]
+    names = [text(loaded.group(k), 18) if groups else "all" for k in labels]
     y = axis("group", tickmode="array", tickvals=list(at.values()), ticktext=names, showgrid=False, zeroline=False)
     y["range"] = [len(labels) - 0.4, -0.6]
     layout = {"xaxis": axis("accuracy (%)"), "yaxis": y, "hovermode": "closest"}
@@ -56,7 +56,7 @@ def strip(told: Told) -> Drawn:
     marks = "a point is a client, the bar its group's median, rings mark the worst tenth"
     caption = f"Round {last['round']}; {marks}: {named}{more}."
     rows: list[list[Cell]] = [
-        [c, told.group(k) if k is not None else None, percent(a), n, i < len(worst)]
+        [c, loaded.group(k) if k is not None else None, percent(a), n, i < len(worst)]
         for i, (c, a, n, k) in enumerate(seen)
     ]
     columns = ("client", "group", "accuracy (%)", "test samples", "worst tenth")

@@ -5,31 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shoal.experiment.history import History
+from shoal.analysis.table import clients_of
+from shoal.loop.history import History, coverage
 from shoal.report.figure import (
     Cell,
-    Drawn,
     Figure,
-    Missing,
+    FigureOrReason,
+    NoFigure,
+    Point,
     Trace,
     axis,
     colour,
+    covered_line,
     dash,
-    line,
     percent,
     rounds_axis,
     text,
     thin,
 )
-from shoal.report.read import Told
+from shoal.report.loaded_run import LoadedRun, Row
 
 Scale = Callable[[float | None], float | None]
 
 
-def accuracy(told: Told) -> Drawn:
+def accuracy(loaded: LoadedRun) -> FigureOrReason:
     """Test accuracy of all clients and of each group, FedAvg and local beside it."""
     return by_round(
-        told,
+        loaded,
         ("accuracy", "Accuracy", "accuracy", "group_accuracy", "accuracy (%)"),
         percent,
         "Right answers of all clients over all their test samples, each client with the model of its group.",
@@ -37,22 +39,22 @@ def accuracy(told: Told) -> Drawn:
     )
 
 
-def f1(told: Told) -> Drawn:
+def f1(loaded: LoadedRun) -> FigureOrReason:
     """Macro F1, mean over clients."""
     return by_round(
-        told,
+        loaded,
         ("f1", "Macro F1", "f1", "group_f1", "macro F1 (%)"),
         percent,
         "Every class counts the same, every client counts the same: higher is better also for rare classes.",
     )
 
 
-def loss(told: Told) -> Drawn:
+def loss(loaded: LoadedRun) -> FigureOrReason:
     """Test loss, and the loss of training."""
-    trained = thin([r for r in told.history if r.get("loss") is not None])
+    trained = thin([r for r in loaded.history if r.get("loss") is not None])
     extra = [("training", [r["round"] for r in trained], [four(r["loss"]) for r in trained])]
     return by_round(
-        told,
+        loaded,
         ("loss", "Loss", "test_loss", "group_loss", "mean loss (nats)"),
         four,
         "Cross-entropy on test samples; a test curve that rises while training falls says overfitting.",
@@ -61,84 +63,92 @@ def loss(told: Told) -> Drawn:
 
 
 def by_round(
-    told: Told,
+    loaded: LoadedRun,
     names: tuple[str, str, str, str, str],
     scale: Scale,
     caption: str,
     wide: bool = False,
     extra: Sequence[tuple[str, list[int], list[float | None]]] = (),
-) -> Drawn:
+) -> FigureOrReason:
     """A curve of everybody, one per group, and those of the runs beside."""
     key, title, column, by_group, unit = names
-    tested = thin(told.tested)
+    tested = thin(loaded.tested)
     if not tested:
-        return Missing(key, title, "no round was tested yet")
-    x = [r["round"] for r in tested]
-    everybody = [scale(r[column]) for r in tested]
-    series: list[tuple[str, list[int], list[float | None], dict[str, Any]]] = []
-    for k in range(told.group_count):
+        return NoFigure(key, title, "no round was tested yet")
+    series: list[tuple[str, list[Point], dict[str, Any]]] = []
+    for k in range(loaded.group_count):
         y = [scale(part[k]) if k < len(part := r.get(by_group) or []) else None for r in tested]
-        if told.group_count > 1 and any(v is not None for v in y):
-            series.append((told.group(k), x, y, {"color": colour(k), "dash": dash(k), "width": 1.5}))
+        if loaded.group_count > 1 and any(v is not None for v in y):
+            points = [(r["round"], v, "") for r, v in zip(tested, y, strict=True)]
+            series.append((loaded.group(k), points, {"color": colour(k), "dash": dash(k), "width": 1.5}))
     if wide:
-        for other, style in zip(told.beside, ("dash", "dot", "dashdot"), strict=False):
-            rows = thin(other.tested)
-            y = [scale(r[column]) for r in rows]
-            series.append((other.algorithm, [r["round"] for r in rows], y, {"color": "@muted", "dash": style}))
+        for other, style in zip(loaded.beside, ("dash", "dot", "dashdot"), strict=False):
+            points = [(r["round"], scale(r[column]), whom(r)) for r in thin(other.tested)]
+            series.append((other.algorithm, points, {"color": "@muted", "dash": style}))
     for name, at, y in extra:
         if y:
-            series.append((name, at, y, {"color": "@muted", "dash": "dot"}))
-    series.append(("all clients", x, everybody, {"color": "@ink", "width": 2.6}))
-    traces = [line(at, y, text(name, 24), **style) for name, at, y, style in series]
+            points = [(t, v, "") for t, v in zip(at, y, strict=True)]
+            series.append((name, points, {"color": "@muted", "dash": "dot"}))
+    partial = [r for r in tested if r.get("partial")]
+    everybody = "clients with a model" if len(partial) == len(tested) else "all clients"
+    points = [(r["round"], scale(r[column]), whom(r)) for r in tested]
+    series.append((everybody, points, {"color": "@ink", "width": 2.6}))
+    traces = [trace for name, points, style in series for trace in covered_line(points, text(name, 24), **style)]
     table: list[list[Cell]] = [
-        [name, t, v] for name, at, y, _ in series for t, v in zip(at, y, strict=True) if v is not None
+        [name, t, v, note or None] for name, points, _ in series for t, v, note in points if v is not None
     ]
-    if any(r.get("partial") for r in tested):
-        caption += " In the first rounds some clients have no model yet; those do not count for the best."
+    if partial:
+        caption += " Dashed: rounds in which some clients have no model yet; they do not count for the best."
     layout = {"xaxis": rounds_axis(), "yaxis": axis(unit), "hovermode": "x unified"}
-    return Figure(key, title, caption, ("series", "round", unit), table, traces, layout, wide, 400 if wide else 320)
+    columns = ("series", "round", unit, "if not of all")
+    return Figure(key, title, caption, columns, table, traces, layout, wide, 400 if wide else 320)
 
 
-def traffic(told: Told) -> Drawn:
+def whom(row: Row) -> str:
+    """Whom the figures of a tested round are about, if not about all clients.
+
+    >>> whom({"partial": True, "tested": 78, "tested_of": 1000}), whom({"partial": False})
+    ('78 of 1,000 clients', '')
+    """
+    return clients_of(*coverage(row)) if row.get("partial") else ""
+
+
+def traffic(loaded: LoadedRun) -> FigureOrReason:
     """Accuracy against what was sent until then."""
     title = "Accuracy against traffic"
-    if not told.history.bytes():
-        return Missing("traffic", title, "nothing travels in this method")
+    if not loaded.history.bytes():
+        return NoFigure("traffic", title, "nothing travels in this method")
     traces: list[Trace] = []
     rows: list[list[Cell]] = []
     for run, style in zip(
-        (*told.beside, told), [*("dash", "dot", "dashdot")[: len(told.beside)], "solid"], strict=True
+        (*loaded.beside, loaded), [*("dash", "dot", "dashdot")[: len(loaded.beside)], "solid"], strict=True
     ):
-        x, y, at = sent(run)
-        if not x or not x[-1]:
+        found = sent(run)
+        if not found or not found[-1][1]:
             continue
-        mine = run is told
-        name = run.algorithm
-        traces.append(line(x, y, text(name), "@ink" if mine else "@muted", dash=style, width=2.4 if mine else 1.6))
-        rows += [[name, t, mb, acc] for t, mb, acc in zip(at, x, y, strict=True)]
+        mine, points = run is loaded, [(mb, percent(r["accuracy"]), whom(r)) for r, mb in found]
+        look = {"dash": style, "width": 2.4 if mine else 1.6}
+        traces += covered_line(points, text(run.algorithm), "@ink" if mine else "@muted", **look)
+        rounds = [r["round"] for r, _ in found]
+        rows += [[run.algorithm, t, x, y, note or None] for t, (x, y, note) in zip(rounds, points, strict=True)]
     caption = "How much had to be sent, down and up, without evaluation: higher up and further left is better."
+    caption += " Dashed: some clients have no model yet." if any(row[-1] for row in rows) else ""
     layout = {
         "xaxis": axis("sent so far (MB)", rangemode="tozero"),
         "yaxis": axis("accuracy (%)"),
         "hovermode": "closest",
     }
-    return Figure(
-        "traffic", title, caption, ("method", "round", "sent (MB)", "accuracy (%)"), rows, traces, layout, True
-    )
+    columns = ("method", "round", "sent (MB)", "accuracy (%)", "if not of all")
+    return Figure("traffic", title, caption, columns, rows, traces, layout, True)
 
 
-def sent(told: Told) -> tuple[list[float], list[float | None], list[int]]:
-    """MB sent until each tested round, the accuracy there, and the round."""
+def sent(loaded: LoadedRun) -> list[tuple[Row, float]]:
+    """The record of every tested round, and MB sent until then."""
     total, found = 0, {}
-    for row in told.history:
+    for row in loaded.history:
         total += History([row]).bytes()
         found[row["round"]] = total / 1e6
-    rows = thin(told.tested)
-    return (
-        [round(found[r["round"]], 4) for r in rows],
-        [percent(r["accuracy"]) for r in rows],
-        [r["round"] for r in rows],
-    )
+    return [(r, round(found[r["round"]], 4)) for r in thin(loaded.tested)]
 
 
 def four(value: float | None) -> float | None:

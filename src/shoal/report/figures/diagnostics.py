@@ -4,95 +4,101 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from shoal.report.figure import Cell, Drawn, Figure, Missing, axis, line, rounds_axis, thin
+from shoal.analysis.measured import by_count, measured, number
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, axis, line, rounds_axis, thin
 from shoal.report.figures.curves import four
-from shoal.report.read import Row, Told
+from shoal.report.loaded_run import LoadedRun
 
 
-def agreement(told: Told) -> Drawn:
+def agreement(loaded: LoadedRun) -> FigureOrReason:
     """ARI and NMI by round."""
     title = "Agreement with the true groups"
-    rows = [r for r in told.history if r.get("ari") is not None]
-    if not rows:
-        return Missing("agreement", title, "no true groups are known, or the method has no groups")
+    if all(r.get("ari") is None for r in loaded.history):
+        return NoFigure("agreement", title, "no true groups are known, or the method has no groups")
     caption = "1: found exactly; ARI 0: no better than chance. Truth moves with the data where they drift."
     series = [("ARI", "ari", "@g0", "solid"), ("NMI", "nmi", "@g2", "dash")]
-    return curves("agreement", title, caption, rows, series, "index (1 is perfect)", lambda r, key: r.get(key))
+    return curves("agreement", title, caption, series, "index (1 is perfect)", columns_of(loaded))
 
 
-def objective(told: Told) -> Drawn:
+def objective(loaded: LoadedRun) -> FigureOrReason:
     """What FeSEM and WeCFL minimise, before and after the E step."""
     title = "Objective F of the grouping"
-    rows = [r for r in told.history if r.get("measures", {}).get("F") is not None]
-    if not rows:
-        return Missing("objective", title, "the method has no such objective")
+    if not measured(loaded.history, "F", number):
+        return NoFigure("objective", title, "the method has no such objective")
     caption = (
         "Mean squared distance of clients' models from their centre. Within a round, assigning anew never raises it."
     )
     series = [("before the E step", "F_before", "@muted", "dot"), ("after it", "F", "@g0", "solid")]
-    return curves("objective", title, caption, rows, series, "F (squared parameter distance)", measure)
+    return curves("objective", title, caption, series, "F (squared parameter distance)", measures_of(loaded))
 
 
-def clusterability(told: Told) -> Drawn:
+def clusterability(loaded: LoadedRun) -> FigureOrReason:
     """B by round: how far gradients lie from their group's mean."""
     title = "Clusterability B"
-    rows = [r for r in told.history if r.get("measures", {}).get("B_max") is not None]
-    if not rows:
-        return Missing("clusterability", title, "B was not measured (clusterability_every=N does, for FeSEM and WeCFL)")
+    if not measured(loaded.history, "B_max", number):
+        return NoFigure(
+            "clusterability", title, "B was not measured (clusterability_every=N does, for FeSEM and WeCFL)"
+        )
     caption = (
         "Largest distance of a client's gradient from its group's mean, over the length of that mean: 0 says alike."
     )
     series = [("largest of all groups", "B_max", "@g1", "solid"), ("mean over groups", "B_mean", "@g0", "solid")]
-    return curves("clusterability", title, caption, rows, series, "B (ratio of norms)", measure)
+    return curves("clusterability", title, caption, series, "B (ratio of norms)", measures_of(loaded))
 
 
-def silhouette(told: Told) -> Drawn:
+def silhouette(loaded: LoadedRun) -> FigureOrReason:
     """The criterion of groups=auto for every number of groups."""
     title = "How many groups?"
-    found = next((r["measures"]["silhouette"] for r in told.history if r.get("measures", {}).get("silhouette")), None)
-    if not found:
-        return Missing("silhouette", title, "the number of groups was given, not looked for (groups=auto does)")
+    found = next((value for _, value in measured(loaded.history, "silhouette", by_count)), None)
+    if found is None:
+        return NoFigure("silhouette", title, "the number of groups was given, not looked for (groups=auto does)")
     x, y = [int(k) for k in found], [four(v) for v in found.values()]
     trace = line(x, y, "silhouette", "@g0", width=2) | {"mode": "lines+markers"}
-    caption = "Silhouette of every number of groups considered; the highest was taken. A flat curve is a guess."
+    given = loaded.own.get("groups")
+    taken = {"auto": "the highest was taken", None: "1 is best"}.get(given, f"groups={given} was given, and taken")
+    caption = f"Silhouette of every number of groups considered; {taken}. A flat curve is a guess."
     layout = {"xaxis": axis("groups (number)", dtick=1), "yaxis": axis("silhouette (1 is best)")}
     rows: list[list[Cell]] = [[k, v] for k, v in zip(x, y, strict=True)]
     return Figure("silhouette", title, caption, ("groups", "silhouette"), rows, [trace], layout)
 
 
-def discrepancy(told: Told) -> Drawn:
+def discrepancy(loaded: LoadedRun) -> FigureOrReason:
     """How far clients' solutions lie from the model that serves them."""
     title = "Discrepancy of clients"
-    rows = [r for r in told.history if r.get("discrepancy") is not None]
-    if not rows:
-        return Missing("discrepancy", title, "it was not recorded")
+    if all(r.get("discrepancy") is None for r in loaded.history):
+        return NoFigure("discrepancy", title, "it was not recorded")
     caption = (
         "Mean distance of what clients learnt from the model they were put into: small where members fit together."
     )
     series = [("discrepancy", "discrepancy", "@g0", "solid")]
-    return curves("discrepancy", title, caption, rows, series, "distance (parameter norm)", lambda r, key: r.get(key))
+    return curves("discrepancy", title, caption, series, "distance (parameter norm)", columns_of(loaded))
 
 
-def measure(row: Row, key: str) -> float | None:
-    value: float | None = row["measures"].get(key)
-    return value
+Column = Callable[[str], list[tuple[int, float]]]  # round and value of what is called so
+
+
+def measures_of(loaded: LoadedRun) -> Column:
+    """What the algorithm reported, where it is a number."""
+    return lambda name: measured(loaded.history, name, number)
+
+
+def columns_of(loaded: LoadedRun) -> Column:
+    """What every record may hold."""
+    return lambda name: [(r["round"], r[name]) for r in loaded.history if r.get(name) is not None]
 
 
 def curves(
     key: str,
     title: str,
     caption: str,
-    rows: Sequence[Row],
     series: Sequence[tuple[str, str, str, str]],
     unit: str,
-    value: Callable[[Row, str], float | None],
-) -> Drawn:
+    column: Column,
+) -> FigureOrReason:
     """Some columns by round."""
-    rows = thin(rows)
     traces, table = [], []
-    for name, column, color, look in series:
-        found = [(r["round"], four(value(r, column))) for r in rows]
-        found = [(t, v) for t, v in found if v is not None]
+    for name, key_of, color, look in series:
+        found = [(t, four(v)) for t, v in thin(column(key_of))]
         if found:
             x, y = [t for t, _ in found], [v for _, v in found]
             traces.append(

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, rounds_axis, text
-from shoal.report.read import Told
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, rounds_axis, text
+from shoal.report.loaded_run import LoadedRun
 
 SHAPES = {"swapped": "@g5", "swapped part": "@g5:soft", "released": "@g4", "joined": "@g2", "left": "@g9"} | {
     "migrated": "@g0",
@@ -23,11 +23,11 @@ SHAPES = {"swapped": "@g5", "swapped part": "@g5:soft", "released": "@g4", "join
 LISTED = 100
 
 
-def by_round(told: Told) -> Drawn:
+def by_round(loaded: LoadedRun) -> FigureOrReason:
     """How many clients each kind of event touched, round by round."""
-    title, found = "Drift, migration and other events", counted(told)
+    title, found = "Drift, migration and other events", counted(loaded)
     if not found:
-        return Missing("events", title, "nothing out of the ordinary happened")
+        return NoFigure("events", title, "nothing out of the ordinary happened")
     traces: list[Trace] = []
     rows: list[list[Cell]] = []
     for kind in sorted(found, key=lambda k: (list(SHAPES).index(k) if k in SHAPES else 99, k)):
@@ -35,20 +35,20 @@ def by_round(told: Told) -> Drawn:
         bars: Trace = {"type": "bar", "x": [t for t, _ in at], "y": [n for _, n in at], "name": text(kind, 24)}
         traces.append({**bars, "marker": {"color": SHAPES.get(kind, "@muted"), "line": {"width": 0}}})
         rows += [[kind, t, n] for t, n in at]
-    x = {**rounds_axis(), "range": [-0.5, told.history[-1]["round"] + 0.5]}
+    x = {**rounds_axis(), "range": [-0.5, loaded.history[-1]["round"] + 0.5]}
     y = axis("clients or events (number)", rangemode="tozero")
     layout = {"xaxis": x, "yaxis": y, "barmode": "stack", "bargap": 0.15, "hovermode": "x unified"}
     caption = "Height is the number of clients touched (for splits, collapses and skipped rounds: of events)."
     return Figure("events", title, caption, ("kind", "round", "number"), rows, traces, layout, True, 300)
 
 
-def counted(told: Told) -> dict[str, Counter[int]]:
+def counted(loaded: LoadedRun) -> dict[str, Counter[int]]:
     """Kind, round and number; changes of group come from the groups themselves where no event tells of them."""
     found: dict[str, Counter[int]] = defaultdict(Counter)
-    for e in told.events:
+    for e in loaded.events:
         found[e["kind"]][e["round"]] += touched(e)
     if "migrated" not in found:
-        for (_, before), (t, after) in zip(told.members, told.members[1:], strict=False):
+        for (_, before), (t, after) in zip(loaded.members, loaded.members[1:], strict=False):
             moved = sum(k >= 0 and before.get(c, -1) not in (-1, k) for c, k in after.items())
             if moved:
                 found["changed group"][t] += moved
@@ -65,9 +65,9 @@ def touched(event: Mapping[str, Any]) -> int:
     return len(clients) if isinstance(clients, list) and clients and isinstance(clients[0], str) else 1
 
 
-def listed(told: Told) -> tuple[list[tuple[int, str, str]], int]:
+def listed(loaded: LoadedRun) -> tuple[list[tuple[int, str, str]], int]:
     """The first events as round, kind and words, and how many there are in all."""
-    return [(e["round"], e["kind"], words(e)) for e in told.events[:LISTED]], len(told.events)
+    return [(e["round"], e["kind"], words(e)) for e in loaded.events[:LISTED]], len(loaded.events)
 
 
 def words(event: Mapping[str, Any]) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colour, rounds_axis, text, thin
-from shoal.report.read import Told
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, colour, rounds_axis, text, thin
+from shoal.report.loaded_run import LoadedRun
 
 STAGES = 6  # of the flow
 HEIGHT, ABOVE, UNDER, PAD = 360, 26, 20, 16  # pixels of the flow, its margins, and between its nodes
@@ -16,13 +16,15 @@ INSIDE = HEIGHT - ABOVE - UNDER
 ONE = "the method does not group clients"
 
 
-def sizes(told: Told) -> Drawn:
+def sizes(loaded: LoadedRun) -> FigureOrReason:
     """Clients of each group by round, stacked."""
-    rows = thin([r for r in told.history if "group_size" in r])
-    if told.group_count < 2:
-        return Missing("sizes", "Group sizes", ONE if not told.group_count else "there was never more than one group")
+    rows = thin([r for r in loaded.history if "group_size" in r])
+    if loaded.group_count < 2:
+        return NoFigure(
+            "sizes", "Group sizes", ONE if not loaded.group_count else "there was never more than one group"
+        )
     x, traces, table = [r["round"] for r in rows], [], []
-    for k in range(told.group_count):
+    for k in range(loaded.group_count):
         y = [r["group_size"][k] if k < len(r["group_size"]) else 0 for r in rows]
         shape: Trace = {
             "type": "scatter",
@@ -30,27 +32,27 @@ def sizes(told: Told) -> Drawn:
             "stackgroup": "all",
             "x": x,
             "y": y,
-            "name": text(told.group(k), 24),
+            "name": text(loaded.group(k), 24),
         }
         traces.append(
             {**shape, "line": {"color": colour(k), "width": 0.8, "shape": "hv"}, "fillcolor": f"{colour(k)}:soft"}
         )
-        table += [[told.group(k), t, n] for t, n in zip(x, y, strict=True)]
+        table += [[loaded.group(k), t, n] for t, n in zip(x, y, strict=True)]
     caption = "Height is the number of clients of a group; a group that swallows the others is a collapse."
     layout = {"xaxis": rounds_axis(), "yaxis": axis("clients (number)", rangemode="tozero"), "hovermode": "x unified"}
     return Figure("sizes", "Group sizes", caption, ("group", "round", "clients"), table, traces, layout, True, 260)
 
 
-def flow(told: Told) -> Drawn:
+def flow(loaded: LoadedRun) -> FigureOrReason:
     """Who goes where: a Sankey diagram of a handful of rounds."""
-    title, members = "Flow between groups", told.members
-    if told.group_count < 2:
-        return Missing("flow", title, ONE if not told.group_count else "there was never more than one group")
+    title, members = "Flow between groups", loaded.members
+    if loaded.group_count < 2:
+        return NoFigure("flow", title, ONE if not loaded.group_count else "there was never more than one group")
     if not members:
-        return Missing("flow", title, "the run did not record who was in which group (earlier versions did not)")
+        return NoFigure("flow", title, "the run did not record who was in which group (earlier versions did not)")
     at, moves = stages(members)
     if len(at) < 2:
-        return Missing("flow", title, "only one round has groups so far")
+        return NoFigure("flow", title, "only one round has groups so far")
     picked = [members[i] for i in at]
     everybody = sorted({c for _, groups in picked for c in groups})
     nodes: list[tuple[int, int, int]] = []  # stage, group, clients
@@ -66,25 +68,25 @@ def flow(told: Told) -> Drawn:
         "type": "sankey",
         "arrangement": "fixed",
         "node": {**positions(nodes, len(picked)), "thickness": 12, "line": {"width": 0}}
-        | {"label": [text(told.group(k), 10) if s in (0, len(picked) - 1) else "" for s, k, _ in nodes]}
+        | {"label": [text(loaded.group(k), 10) if s in (0, len(picked) - 1) else "" for s, k, _ in nodes]}
         | {"color": [colour(k) for _, k, _ in nodes]}
-        | {"customdata": [text(f"{told.group(k)}: {n} clients in round {picked[s][0]}") for s, k, n in nodes]}
+        | {"customdata": [text(f"{loaded.group(k)}: {n} clients in round {picked[s][0]}") for s, k, n in nodes]}
         | {"hovertemplate": "%{customdata}<extra></extra>"},
         "link": {
             "source": [place[s, a] for s, a, _, _ in links],
             "target": [place[s + 1, b] for s, _, b, _ in links],
             "value": [n for *_, n in links],
             "color": [f"{colour(a)}:{'faint' if a == b else 'soft'}" for _, a, b, _ in links],
-            "customdata": [text(f"{n} clients from {told.group(a)} to {told.group(b)}") for _, a, b, n in links],
+            "customdata": [text(f"{n} clients from {loaded.group(a)} to {loaded.group(b)}") for _, a, b, n in links],
             "hovertemplate": "%{customdata}<extra></extra>",
         },
         "textfont": {"color": "@ink", "size": 11},
     }
     marks = [heading(str(t) if s else f"round {t}", s / (len(picked) - 1)) for s, (t, _) in enumerate(picked)]
     table: list[list[Cell]] = [
-        [picked[s][0], picked[s + 1][0], told.group(a), told.group(b), n] for s, a, b, n in links
+        [picked[s][0], picked[s + 1][0], loaded.group(a), loaded.group(b), n] for s, a, b, n in links
     ]
-    caption = f"Bands are clients, from left to right; stronger ones change groups. {moves_sentence(told, moves)}"
+    caption = f"Bands are clients, from left to right; stronger ones change groups. {moves_sentence(loaded, moves)}"
     columns = ("from round", "to round", "from group", "to group", "clients")
     return Figure(
         "flow",
@@ -119,8 +121,8 @@ def stages(members: list[tuple[int, Mapping[str, int]]]) -> tuple[list[int], int
     return sorted({first, *largest, len(members) - 1}), sum(real for real, _ in moved.values())
 
 
-def moves_sentence(told: Told, moves: int) -> str:
-    clients, sampled = len(told.members[-1][1]), sum(told.history[-1].get("group_size", []))
+def moves_sentence(loaded: LoadedRun, moves: int) -> str:
+    clients, sampled = len(loaded.members[-1][1]), sum(loaded.history[-1].get("group_size", []))
     of = f"Of {clients:,} recorded clients" if sampled > clients else "In all"
     return f"{of}, {moves:,} change{'s' if moves != 1 else ''} of group over the whole run."
 
@@ -162,17 +164,17 @@ def heading(label: str, x: float) -> dict[str, Any]:
     return {**place, "text": label, "font": {"size": 11, "color": "@muted"}}
 
 
-def labels(told: Told) -> Drawn:
+def labels(loaded: LoadedRun) -> FigureOrReason:
     """Which share of a group's test samples is of which class."""
     title = "Labels of each group"
-    found = next((r for r in reversed(told.tested) if "labels" in r), None)
+    found = next((r for r in reversed(loaded.tested) if "labels" in r), None)
     if found is None:
-        return Missing("labels", title, ONE if not told.group_count else "no round with groups was tested yet")
+        return NoFigure("labels", title, ONE if not loaded.group_count else "no round with groups was tested yet")
     counts = [(k, row) for k, row in enumerate(found["labels"]["samples"]) if sum(row)]
     z = [[round(100 * n / sum(row), 2) for n in row] for _, row in counts]
-    names = [text(told.group(k), 18) for k, _ in counts]
+    names = [text(loaded.group(k), 18) for k, _ in counts]
     classes = list(range(len(z[0])))
-    table = [[told.group(k), c, n] for k, row in counts for c, n in enumerate(row)]
+    table = [[loaded.group(k), c, n] for k, row in counts for c, n in enumerate(row)]
     trace = {
         "type": "heatmap",
         "z": z,

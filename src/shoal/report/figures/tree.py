@@ -5,9 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.report.figure import Cell, Drawn, Figure, Missing, Trace, axis, colour, line, rounds_axis, text, thin
+from shoal.algorithms import ALGORITHMS
+from shoal.analysis.measured import measured, norms_by_group, number
+from shoal.report.figure import (
+    Cell,
+    Figure,
+    FigureOrReason,
+    NoFigure,
+    Trace,
+    axis,
+    colour,
+    line,
+    rounds_axis,
+    text,
+    thin,
+)
 from shoal.report.figures.curves import four
-from shoal.report.read import Told
+from shoal.report.loaded_run import LoadedRun, Row
 
 
 @dataclass(frozen=True)
@@ -22,12 +36,29 @@ class Branch:
     split: dict[str, Any] | None = None
 
 
-def grow(told: Told) -> Branch | None:
+def split_events(loaded: LoadedRun) -> list[Row]:
+    """The splits of a run that say who was split into what; an own method may call anything a split."""
+    return [e for e in loaded.events if e["kind"] == "split" and isinstance(e.get("group"), int) and two_sides(e)]
+
+
+def two_sides(event: Row) -> bool:
+    """Whether an event names two groups and the clients of each.
+
+    >>> two_sides({"into": [0, 1], "clients": [["ann"], ["bob"]]}), two_sides({"into": 2}), two_sides({})
+    (True, False, False)
+    """
+    into, clients = event.get("into"), event.get("clients")
+    if not isinstance(into, list) or not isinstance(clients, list) or len(into) != 2 or len(clients) != 2:
+        return False
+    return all(isinstance(k, int) for k in into) and all(isinstance(side, list) for side in clients)
+
+
+def grow(loaded: LoadedRun) -> Branch | None:
     """The tree of a run's splits; None if there were none."""
-    splits = [e for e in told.events if e["kind"] == "split"]
+    splits = split_events(loaded)
     if not splits:
         return None
-    last = told.history[-1]
+    last = loaded.history[-1]
     sizes = last.get("group_size", [])
 
     def branch(group: int, begin: int, clients: int, after: int) -> Branch:
@@ -44,13 +75,12 @@ def grow(told: Told) -> Branch | None:
     return branch(int(splits[0]["group"]), 0, sum(len(s) for s in splits[0]["clients"]), 0)
 
 
-def splits(told: Told) -> Drawn:
+def splits(loaded: LoadedRun) -> FigureOrReason:
     """The tree of splits over rounds."""
-    title, root = "Tree of splits", grow(told)
+    title, root = "Tree of splits", grow(loaded)
     if root is None:
-        return Missing(
-            "splits", title, "no cluster was split" if told.algorithm == "cfl" else "the method does not split groups"
-        )
+        splitter = loaded.algorithm in ALGORITHMS.having("splits")
+        return NoFigure("splits", title, "no cluster was split" if splitter else "the method does not split groups")
     traces: list[Trace] = []
     marks: list[tuple[float, float, str]] = []
     leaves: list[tuple[float, Branch]] = []
@@ -67,7 +97,7 @@ def splits(told: Told) -> Drawn:
             traces.append(line([branch.end] * 2, ends, "", "@line", width=1.5, showlegend=False, hoverinfo="skip"))
             into = " and ".join(str(side.clients) for side in branch.sides)
             said = f"round {branch.end}: {branch.clients} clients become {into}"
-            figures = [f"{name} {split[key]:.3g}" for key, name in NAMES if split.get(key) is not None]
+            figures = [f"{name} {split[key]:.3g}" for key, name in NAMES if number(split.get(key)) is not None]
             marks.append((branch.end, y, "<br>".join([said, *figures])))
         width = 2 + 6 * branch.clients / max(root.clients, 1)
         shape: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip", "width": round(width, 2)}
@@ -81,12 +111,14 @@ def splits(told: Told) -> Drawn:
         "text": [m[2] for m in marks],
     }
     traces.append({**dots, "hovertemplate": "%{text}<extra></extra>", "name": "split", "showlegend": False})
-    ticks = [text(f"{told.group(b.group)} ({b.clients})", 22) for _, b in leaves]
+    ticks = [text(f"{loaded.group(b.group)} ({b.clients})", 22) for _, b in leaves]
     y = axis("group at the end (clients)", tickmode="array", tickvals=[p for p, _ in leaves], ticktext=ticks)
     y |= {"showgrid": False, "zeroline": False, "range": [len(leaves) - 0.5, -0.5]}
     layout = {"xaxis": rounds_axis(), "yaxis": y, "hovermode": "closest"}
     height = max(240, 90 + 44 * len(leaves))
-    return Figure("splits", title, caption_of(told), COLUMNS, rows_of(told), traces, layout, True, height, table=True)
+    return Figure(
+        "splits", title, caption_of(loaded), COLUMNS, rows_of(loaded), traces, layout, True, height, table=True
+    )
 
 
 NAMES = (
@@ -97,52 +129,49 @@ NAMES = (
 COLUMNS = ("round", "group", "into", "clients", "norm of mean", "eps1", "largest norm", "eps2", "similarity across")
 
 
-def rows_of(told: Told) -> list[list[Cell]]:
+def rows_of(loaded: LoadedRun) -> list[list[Cell]]:
     """A row per split, with the thresholds it was held against."""
-    fixed = bool(told.own.get("split_rounds"))
-    eps1, eps2 = (None if fixed else told.own.get(name) for name in ("eps1", "eps2"))
+    fixed = bool(loaded.own.get("split_rounds"))
+    eps1, eps2 = (None if fixed else loaded.own.get(name) for name in ("eps1", "eps2"))
     rows: list[list[Cell]] = []
-    for e in told.events:
-        if e["kind"] == "split":
-            into, sides = " + ".join(map(told.group, e["into"])), " + ".join(str(len(s)) for s in e["clients"])
-            norms = (four(e["mean_norm"]), eps1, four(e["max_norm"]), eps2, four(e["cross"]))
-            rows.append([e["round"], told.group(e["group"]), into, sides, *norms])
+    for e in split_events(loaded):
+        into, sides = " + ".join(map(loaded.group, e["into"])), " + ".join(str(len(s)) for s in e["clients"])
+        mean, largest, cross = (four(number(e.get(key))) for key, _ in NAMES)
+        rows.append([e["round"], loaded.group(e["group"]), into, sides, mean, eps1, largest, eps2, cross])
     return rows
 
 
-def caption_of(told: Told) -> str:
-    if told.own.get("split_rounds"):
-        rule = f"Splits were asked for in rounds {str(told.own['split_rounds']).replace('+', ', ')}"
+def caption_of(loaded: LoadedRun) -> str:
+    if loaded.own.get("split_rounds"):
+        rule = f"Splits were asked for in rounds {str(loaded.own['split_rounds']).replace('+', ', ')}"
     else:
-        eps1, eps2 = (f"{name} = {told.own.get(name)}" for name in ("eps1", "eps2"))
+        eps1, eps2 = (f"{name} = {loaded.own.get(name)}" for name in ("eps1", "eps2"))
         rule = f"A cluster splits when its mean update is shorter than {eps1} while some client's is at least {eps2}"
     return (
         f"{rule}. Lines are clusters, as thick as they have clients; a circle is a split, with its norms on hovering."
     )
 
 
-def norms(told: Told) -> Drawn:
+def norms(loaded: LoadedRun) -> FigureOrReason:
     """Norm of each cluster's mean update, and of its largest one, by round."""
     title = "Norms of updates"
-    rows = thin([r for r in told.history if r.get("measures", {}).get("clusters")])
+    rows = thin(measured(loaded.history, "clusters", norms_by_group))
     if not rows:
-        return Missing("norms", title, "the method does not watch norms of updates")
+        return NoFigure("norms", title, "the method does not watch norms of updates")
     table: list[list[Cell]] = []
     traces: list[Trace] = []
-    for k in range(told.group_count):
-        mine = [(r["round"], r["measures"]["clusters"][str(k)]) for r in rows if str(k) in r["measures"]["clusters"]]
+    for k in sorted({k for _, clusters in rows for k in clusters}):
+        mine = [(t, clusters[k]) for t, clusters in rows if k in clusters]
         for key, name, look in (("mean_norm", "mean", "solid"), ("max_norm", "largest", "dot")):
             x, y = [t for t, _ in mine], [four(m[key]) for _, m in mine]
             if x:
-                traces.append(line(x, y, text(f"{told.group(k)}, {name}", 24), colour(k), dash=look, width=1.5))
-                table += [[told.group(k), name, t, v] for t, v in zip(x, y, strict=True)]
-    ends = [rows[0]["round"], rows[-1]["round"]]
-    if not told.own.get("split_rounds"):
+                traces.append(line(x, y, text(f"{loaded.group(k)}, {name}", 24), colour(k), dash=look, width=1.5))
+                table += [[loaded.group(k), name, t, v] for t, v in zip(x, y, strict=True)]
+    ends = [rows[0][0], rows[-1][0]]
+    if not loaded.own.get("split_rounds"):
         for name, look in (("eps1", "dash"), ("eps2", "dashdot")):
-            if told.own.get(name):
-                traces.append(
-                    line(ends, [told.own[name]] * 2, f"{name} = {told.own[name]}", "@muted", dash=look, width=1.2)
-                )
+            if limit := number(loaded.own.get(name)):
+                traces.append(line(ends, [limit] * 2, f"{name} = {limit}", "@muted", dash=look, width=1.2))
     mean = "Solid: the mean update of a cluster, which goes to zero as it converges."
     caption = f"{mean} Dotted: its client with the largest update; if that stays large, the members disagree."
     layout = {"xaxis": rounds_axis(), "yaxis": axis("Euclidean norm", type="log"), "hovermode": "x unified"}

@@ -1,6 +1,6 @@
 // The pages: a list of runs, one run, several runs side by side. The address after # says which.
 
-import { book, bytes, el, number, percent, plotly, progress, spark, state, when } from "./parts.js";
+import { book, bytes, el, number, percent, plotly, progress, share, spark, state, when } from "./parts.js";
 
 const page = document.getElementById("page");
 const runs = new Map(); // path -> entry
@@ -22,7 +22,10 @@ function listen() {
   const link = document.getElementById("link");
   const stream = new EventSource("/api/events");
   stream.onopen = () => (link.textContent = "");
-  stream.onerror = () => (link.textContent = "no connection; trying again");
+  stream.onerror = () => {
+    link.textContent = "no connection; trying again";
+    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 10000); // refused: too many pages are open
+  };
   stream.onmessage = (message) => {
     const news = JSON.parse(message.data);
     for (const path of news.gone) runs.delete(path), chosen.delete(path);
@@ -36,7 +39,7 @@ function listen() {
 
 const COLUMNS = [
   ["run", (e) => e.path],
-  ["started", (e) => e.started],
+  ["started", (e) => e.started ?? -1],
   ["progress", (e) => e.round / Math.max(1, e.rounds)],
   ["accuracy %", (e) => e.accuracy ?? -1],
   ["best %", (e) => e.best ?? -1],
@@ -87,15 +90,15 @@ function list() {
       onchange: () => (tick.checked ? chosen.add(entry.path) : chosen.delete(entry.path), fill()),
     });
     const about = [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`].filter(Boolean).join(" · ");
-    const cells = [percent(entry.best), percent(entry.worst), String(entry.groups ?? "–"), number(entry.ari), bytes(entry.bytes)];
+    const cells = [share(entry.best, entry.best_whom), percent(entry.worst), String(entry.groups ?? "–"), number(entry.ari), bytes(entry.bytes)];
     return el("tr", { "data-path": entry.path, className: entry.problem ? "broken" : "" },
       el("td", { className: "tick" }, tick),
       el("td", { className: "name" }, el("a", { href: `#/run/${encodeURIComponent(entry.path)}` }, entry.path),
         el("div", { className: "muted" }, entry.problem || about)),
       el("td", { className: "when muted" }, when(entry.started)),
       el("td", { className: "far" }, el("div", {}, `${Math.max(0, entry.round)} / ${entry.rounds}`), progress(entry)),
-      el("td", { className: "number accuracy" }, spark(entry.curve), percent(entry.accuracy)),
-      cells.map((text) => el("td", { className: "number" }, text)),
+      el("td", { className: "number accuracy" }, spark(entry.curve), share(entry.accuracy, entry.whom)),
+      cells.map((cell) => el("td", { className: "number" }, cell)),
       el("td", { className: "how" }, state(entry)));
   }
 

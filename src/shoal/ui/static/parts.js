@@ -16,7 +16,9 @@ const nothing = (value) => value === null || value === undefined;
 export const percent = (share) => (nothing(share) ? "–" : (100 * share).toFixed(1));
 export const number = (value) => (nothing(value) ? "–" : value.toFixed(2));
 export const bytes = (count) => (count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(count / 1e6).toFixed(1)} MB`);
-export const when = (seconds) =>
+// A share, and whom it is about where some clients have no model yet.
+export const share = (value, whom) => (whom ? [percent(value), el("div", { className: "muted", title: "the others have no model yet" }, whom)] : percent(value));
+export const when = (seconds) => nothing(seconds) ? "–" :
   new Date(1000 * seconds).toLocaleString(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 
 // A small curve without axes, from its lowest to its highest value: the number stands beside it.
@@ -72,7 +74,8 @@ function figure(found) {
     el("div", { className: "legend" }), plot, el("details", { className: "data" }, el("summary", {}, "Data")));
 }
 
-function sheet(found, marked) {
+function sheet(found) {
+  const marked = new Set(found.marked.map(String));
   const cell = (tag, text, row, column) => el(tag, { className: marked.has(`${row},${column}`) ? "best" : "" }, text);
   const body = [
     found.note ? el("p", { className: "how" }, found.note) : null,
@@ -83,11 +86,11 @@ function sheet(found, marked) {
   return found.folded ? el("details", { className: "sheet" }, el("summary", {}, found.title), body) : [el("h3", {}, found.title), ...body];
 }
 
-function words(section, marked) {
+function words(section) {
   const gaps = section.missing.map((gap) => el("li", {}, el("b", {}, gap.title), ` is not shown: ${gap.reason}.`));
   return [
     section.commands.map(([said, command]) => [el("p", { className: "how" }, said), el("pre", { className: "command" }, command)]).flat(),
-    section.sheets.map((one) => sheet(one, marked)).flat(),
+    section.sheets.map(sheet).flat(),
     gaps.length ? el("ul", { className: "missing" }, gaps) : null,
   ].flat();
 }
@@ -103,7 +106,6 @@ export function book(box) {
       el("p", { className: "subtitle" }, page.subtitle), el("p", { className: "verdict", id: "verdict" }, page.verdict),
       page.cards.length ? cards(page.cards) : "");
     const now = JSON.stringify(page.sections.map((section) => [section.title, section.figures.map((f) => f.key)]));
-    const marked = page.marked.map(String);
     if (now !== outline) {
       outline = now;
       body.replaceChildren(...page.sections.map((section) => el("section", {},
@@ -118,8 +120,7 @@ export function book(box) {
     }
     [...body.querySelectorAll(".words")].forEach((place, i) => {
       const open = [...place.querySelectorAll("details")].map((one) => one.open);
-      const first = page.sections.findIndex((section) => section.sheets.length);
-      place.replaceChildren(...words(page.sections[i], new Set(i === first ? marked : [])).filter(Boolean));
+      place.replaceChildren(...words(page.sections[i]).filter(Boolean));
       [...place.querySelectorAll("details")].forEach((one, k) => (one.open = open[k] ?? false));
     });
   };

@@ -1,0 +1,40 @@
+"""Clients that are asked before they have a group get one first, by the algorithm's own rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shoal.seeds import Key
+from shoal.types import Algorithm, Answers, Cohort, Engine
+
+
+def assign_newcomers(algorithm: Algorithm, state: Any, cohort: Cohort, engine: Engine, key: Key) -> tuple[Any, Cohort]:
+    """The state in which newcomers of the cohort have a group, and those of the cohort that have one now.
+
+    The state must have a `group` table; whom `assign` leaves out stays a newcomer.
+    """
+    new = tuple(c for c in cohort if c not in state.group)
+    if new:
+        came = algorithm.assign(state, new, engine, key)
+        state = replace(state, group=state.group.put(came.cohort, came.which_N))
+    return state, tuple(c for c in cohort if c in state.group)
+
+
+def merge_answers(got: Answers, came: Answers) -> Answers:
+    """The answers of two calls as those of one, in canonical order, with the fields that both have.
+
+    >>> one = Answers(("a", "c"), np.array([0, 1]), {"loss": np.array([0.5, 0.7])})
+    >>> two = Answers(("b",), np.array([1]), {"loss": np.array([0.6]), "choice": np.array([1])})
+    >>> both = merge_answers(one, two)
+    >>> both.cohort, both.which_N.tolist(), both["loss"].tolist()
+    (('a', 'b', 'c'), [0, 1, 1], [0.5, 0.6, 0.7])
+    """
+    ids = (*got.cohort, *came.cohort)
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    shared = [name for name in got.fields if name in came.fields]
+    fields = {name: np.concatenate([got[name], came[name]])[order] for name in shared}
+    which_N = np.concatenate([got.which_N, came.which_N])[order]
+    return Answers(tuple(ids[i] for i in order), which_N, fields, (*got.failed, *came.failed), got.models_KP)

@@ -1,0 +1,40 @@
+"""Shares, bytes and seconds as people read them, the same on the terminal and on pages."""
+
+from __future__ import annotations
+
+
+def percent(share: float | None) -> str:
+    """
+    >>> percent(0.9342), percent(None)
+    ('93.4 %', '-')
+    """
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def size(count: float) -> str:
+    """Bytes for people.
+
+    >>> size(521600), size(12.3e9)
+    ('0.5 MB', '12.3 GB')
+    """
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def clock(seconds: float) -> str:
+    """
+    >>> clock(12.3), clock(3723)
+    ('0:12', '1:02:03')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(0.332), duration(12.3), duration(83)
+    ('0.3 s', '12.3 s', '1:23 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{clock(seconds)} {'h' if round(seconds) >= 3600 else 'min'}"

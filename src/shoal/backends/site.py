@@ -1,0 +1,64 @@
+"""Where clients live during a simulation: one site per process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.data.federation import Source
+from shoal.data.samples import View
+from shoal.net import Net
+from shoal.types import Array
+
+Clock = Callable[[], float]
+INPUT_BYTES = 64 << 20  # inputs of tests that a process keeps ready for the next one
+
+
+@dataclass
+class Site:
+    """What a unit finds in its process.
+
+    Args:
+        net: The module.
+        federation: The data of all clients.
+        clock: Tells seconds.
+        vectors_VP: Vectors that clients keep.
+        ready: Inputs of tests, made ready once.
+
+    >>> from shoal.data.federation import Federation
+    >>> import numpy as np
+    >>> from torch import nn
+    >>> from shoal.layout import Layout
+    >>> fed = Federation.from_arrays({"ann": (np.eye(3, dtype=np.float32), [0, 1, 0])}, test=0.0)
+    >>> site = Site(Net(Layout.of(lambda: nn.Linear(3, 2), fed.sample())), fed)
+    >>> site.inputs(np.array([2]), View()).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
+
+    net: Net
+    federation: Source
+    clock: Clock = time.monotonic
+    vectors_VP: Array | None = None
+    ready: dict[tuple[Any, ...], Array] = field(default_factory=dict)
+
+    def inputs(self, index: Array, view: View) -> Array:
+        """Samples as inputs of a model; the same ones are made once, while there is room to keep them.
+
+        Args:
+            index: Places of the samples.
+            view: How the clients see them.
+
+        Returns:
+            The inputs, one per place.
+        """
+        federation = self.federation.in_memory
+        assert federation is not None
+        mark = (federation.x.ctypes.data, view.turns, index.tobytes())
+        found = self.ready.get(mark)
+        if found is None:
+            found = federation.inputs_at(index, view)
+            if sum(x.nbytes for x in self.ready.values()) + found.nbytes <= INPUT_BYTES:
+                self.ready[mark] = found
+        return found

@@ -1,0 +1,1 @@
+"""The loop of a run: rounds are played, and what each left becomes its record."""

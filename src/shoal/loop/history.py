@@ -1,0 +1,259 @@
+"""The records of a run, and the summary every output shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, median, pvariance
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from shoal.errors import ShoalError
+from shoal.loop.record import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["History", "Link", "coverage", "partial_summary", "summarise"]
+
+HIDDEN = (
+    "clients",
+    "members",
+    "labels",
+    "likeness",
+    "traffic",
+    "diagnostic",
+    "time",
+    "measures",
+)  # nested parts of a record, left out of tables
+DIAGNOSTIC = ("evaluate", "losses", "gradient")  # tasks that are none of the method's in records that do not say it
+
+
+class Link(NamedTuple):
+    """What travelled on one kind of link: models and bytes.
+
+    Attributes:
+        vectors: Models.
+        bytes: What they weigh.
+
+    >>> Link(2, 800).bytes
+    800
+    """
+
+    vectors: int
+    bytes: int
+
+
+class History(Sequence[Row]):
+    """The records in order of rounds.
+
+    Args:
+        rows: The records, in order.
+
+    >>> history = History([{"round": 1, "accuracy": 0.5, "partial": True}, {"round": 2, "accuracy": 0.4}])
+    >>> history.best()["round"], len(history)
+    (2, 2)
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = list(rows)
+
+    @overload
+    def __getitem__(self, i: int) -> Row: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Row]: ...
+    def __getitem__(self, i: int | slice) -> Row | list[Row]:
+        return self._rows[i]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def tested(self) -> list[Row]:
+        """The rounds that were tested and in which every client had a model (departure D76)."""
+        return [r for r in self._rows if r.get("accuracy") is not None and not r.get("partial")]
+
+    def partial(self) -> list[Row]:
+        """The rounds that were tested though some client had no model yet: they count for nothing but themselves."""
+        return [r for r in self._rows if r.get("accuracy") is not None and r.get("partial")]
+
+    def column(self, name: str) -> list[Any]:
+        """Args:
+            name: A key of records.
+
+        Returns:
+            Its value in every round; None where a record does not have it.
+        """
+        return [r.get(name) for r in self._rows]
+
+    def best(self, by: str = "accuracy") -> Row | None:
+        """The first round with the highest value among those that count.
+
+        Args:
+            by: A key of records, whose larger values are better.
+
+        Returns:
+            The record; None if no round counts.
+        """
+        rows = [r for r in self.tested() if r.get(by) is not None]
+        return max(rows, key=lambda r: float(r[by])) if rows else None
+
+    def first(self, target: float) -> Row | None:
+        """The first round that counts and reaches an accuracy.
+
+        Args:
+            target: An accuracy, from 0 to 1.
+
+        Returns:
+            The record; None if no round reaches it.
+        """
+        return next((r for r in self.tested() if r["accuracy"] >= target), None)
+
+    def vectors(self, until: int | None = None, everything: bool = False) -> int:
+        """Models sent, down and up and among servers, up to a round.
+
+        The papers' figure: without evaluation and diagnostics, and without what they do not count (departure D51);
+        `everything` counts all that the engine moved.
+
+        Args:
+            until: The last round to count; None: all.
+            everything: Whether to count all that travelled.
+
+        Returns:
+            A number of models.
+        """
+        rows = self._until(until)
+        uncounted = 0 if everything else sum(self._traffic(r, ("uncounted",), False) for r in rows)
+        sent = sum(self._traffic(r, ("down", "up"), everything) for r in rows)
+        return sent - uncounted + self.relayed(until).vectors
+
+    def bytes(self, until: int | None = None, everything: bool = False) -> int:
+        """Bytes between clients and their group, down and up, up to a round; without evaluation and diagnostics.
+
+        Args:
+            until: The last round to count; None: all.
+            everything: Whether to count evaluation and diagnostics, too.
+
+        Returns:
+            A number of bytes.
+        """
+        return sum(self._traffic(r, ("bytes_down", "bytes_up"), everything) for r in self._until(until))
+
+    def relayed(self, until: int | None = None) -> Link:
+        """What the servers of groups sent to each other, by way of a cloud, up to a round.
+
+        Args:
+            until: The last round to count; None: all.
+
+        Returns:
+            Models and bytes.
+        """
+        rows = self._until(until)
+        return Link(sum(r.get("relayed", 0) for r in rows), sum(r.get("bytes_relayed", 0) for r in rows))
+
+    def _until(self, until: int | None) -> list[Row]:
+        return [r for r in self._rows if until is None or r["round"] <= until]
+
+    @staticmethod
+    def _traffic(row: Row, names: tuple[str, ...], everything: bool) -> int:
+        counts = row.get("traffic", {})
+        counted = [task for task in counts if everything or task not in row.get("diagnostic", DIAGNOSTIC)]
+        return sum(int(counts[task].get(n, 0)) for task in counted for n in names)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame with a row per round."""
+        try:
+            import pandas as pd
+        except ImportError as e:
+            raise ShoalError("history.to_pandas() needs pandas; install it with: pip install pandas") from e
+        return pd.DataFrame([{k: v for k, v in r.items() if k not in HIDDEN} for r in self._rows])
+
+
+def summarise(history: History) -> Row:
+    """The figures of a run: maximum over rounds that count, last three, last, and test at the best validation.
+
+    Args:
+        history: The records of a run.
+
+    Returns:
+        What `summary.json` holds.
+
+    >>> history = History([{"round": 0, "time": {"round": 1.5}}])
+    >>> found = summarise(history)
+    >>> found["rounds"], found["best_accuracy"], found["seconds"]
+    (0, None, 1.5)
+    """
+    tested, best = history.tested(), history.best()
+    last = tested[-3:]
+    apart = [r["discrepancy"] for r in history if r.get("discrepancy") is not None]
+    out: Row = {
+        "rounds": history[-1]["round"] if len(history) else 0,
+        "best_accuracy": best and best["accuracy"],
+        "best_round": best and best["round"],
+        "median_accuracy": median(r["accuracy"] for r in tested) if tested else None,
+        "discrepancy_mean": fmean(apart) if apart else None,
+        "discrepancy_variance": pvariance(apart) if apart else None,
+        "last_accuracy": tested[-1]["accuracy"] if tested else None,
+        "last_f1": tested[-1]["f1"] if tested else None,
+        "last_worst": tested[-1]["worst"] if tested else None,
+        "last_three_accuracy": sum(r["accuracy"] for r in last) / len(last) if last else None,
+        "groups": history[-1].get("groups") if len(history) else None,
+        "left_out": sum(r.get("left_out", 0) for r in history),
+        "skipped_rounds": sum(bool(r.get("skipped")) for r in history),
+        "partial_rounds": sum(bool(r.get("partial")) for r in history),
+        "vectors": history.vectors(),
+        "bytes": history.bytes(),
+        "vectors_relayed": history.relayed().vectors,
+        "bytes_relayed": history.relayed().bytes,
+        "vectors_with_evaluation": history.vectors(everything=True),
+        "bytes_with_evaluation": history.bytes(everything=True),
+        "seconds": sum(r["time"]["round"] for r in history),
+    }
+    chosen = history.best("val_accuracy")
+    if chosen is not None:
+        out |= {"best_val_round": chosen["round"], "accuracy_at_best_val": chosen["accuracy"]}
+    for name in ("ari", "nmi"):
+        if tested and tested[-1].get(name) is not None:
+            out[name] = tested[-1][name]
+    if not tested:
+        out |= partial_summary(history.partial())
+    return out
+
+
+def partial_summary(rows: Sequence[Row]) -> Row:
+    """Best and last of rounds that tested some clients only, with whom they tested: for runs that have no others.
+
+    Args:
+        rows: Records of partial rounds.
+
+    Returns:
+        Figures by name; none without rows.
+
+    >>> found = partial_summary([{"round": 1, "accuracy": 0.9, "tested": 78, "tested_of": 1000}])
+    >>> found["best_partial_accuracy"], found["best_partial_clients"], found["best_partial_of"]
+    (0.9, 78, 1000)
+    """
+    if not rows:
+        return {}
+    out: Row = {}
+    for name, row in (("best", max(rows, key=lambda r: float(r["accuracy"]))), ("last", rows[-1])):
+        clients, of = coverage(row)
+        out |= {f"{name}_partial_accuracy": row["accuracy"], f"{name}_partial_round": row["round"]}
+        out |= {f"{name}_partial_clients": clients, f"{name}_partial_of": of}
+    return out
+
+
+def coverage(row: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """How many clients a round tested, and how many were to be tested; None where a record does not tell.
+
+    Args:
+        row: The record of a tested round.
+
+    Returns:
+        Clients tested, clients to be tested.
+
+    >>> coverage({"tested": 78, "tested_of": 1000}), coverage({"clients": {"ids": ["a", "b"]}})
+    ((78, 1000), (2, None))
+    """
+    ids = row.get("clients", {}).get("ids")
+    return row.get("tested", None if ids is None else len(ids)), row.get("tested_of")

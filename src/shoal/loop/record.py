@@ -1,0 +1,210 @@
+"""Turns what a round left into the record that is written: evaluation, groups, traffic, events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from shoal import metrics
+from shoal.data.federation import Source
+from shoal.engine import Engine, Ledger
+from shoal.layout import Layout
+from shoal.seeds import Key, hash_ids
+from shoal.table import Serving
+from shoal.tasks import Evaluate
+from shoal.types import Answers, Array, Cohort, Record
+
+Row = dict[str, Any]
+
+MAX_MEMBERS = 1_000  # clients whose group is recorded
+
+
+def training_part(record: Record, serving: Serving, layout: Layout) -> Row:
+    """Training loss, discrepancy and who took part."""
+    got = record.trained
+    if got is None:
+        return {}
+    return {
+        "trained": len(got),
+        "loss": to_json(metrics.training_loss(got["loss"], got["count"])),
+        "discrepancy": to_json(discrepancy_of(got, serving, layout)),
+    }
+
+
+def discrepancy_of(got: Answers, serving: Serving, layout: Layout) -> float:
+    """How far the solutions of this round lie from the models that serve the same clients after it."""
+    sent_KP, at = got.models_KP, layout.trainable
+    if "update" not in got.fields or sent_KP is None or (serving.which(got.cohort) < 0).any():
+        return math.nan
+    members = (serving.models_KP[k] for k in got.which_N)  # of a vote, each by itself
+    after = members if serving.votes else serving.each(got.cohort, layout)
+    return metrics.discrepancy(
+        (sent_KP[a][at] + update_P[at] for a, update_P in zip(got.which_N, got["update"], strict=True)),
+        (model_P[at] for model_P in after),
+    )
+
+
+def group_part(serving: Serving, federation: Source, seed: int) -> Row:
+    """Who is in which group (-1: in none yet) and, where the truth is planted, how well groups agree with it."""
+    if not serving.is_grouped:
+        return {"groups": len(serving.models_KP) if serving.is_own else 1}
+    which_N = serving.which(federation.ids)
+    known = which_N >= 0
+    sizes_K = np.bincount(which_N[known], minlength=len(serving.models_KP))
+    row: Row = {"groups": int((sizes_K > 0).sum()), "group_size": sizes_K.tolist()}
+    some = sample_places(federation.ids, MAX_MEMBERS, seed)
+    row["members"] = {"ids": [federation.ids[i] for i in some], "group": which_N[some].tolist()}
+    if federation.truth is not None:
+        row["members"]["truth"] = federation.truth[some].tolist()
+    if federation.truth is not None and known.any():
+        from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+        row["ari"] = to_json(adjusted_rand_score(federation.truth[known], which_N[known]))
+        row["nmi"] = to_json(normalized_mutual_info_score(federation.truth[known], which_N[known]))
+    return row
+
+
+def evaluation_part(serving: Serving, engine: Engine, who: Cohort, key: Key, splits: tuple[str, ...]) -> Row:
+    """Accuracy, F1, worst clients and loss on the test split, accuracy and loss on the validation split."""
+    tested = serving.served(who)
+    row: Row = {"partial": len(tested) < len(who)}
+    for split in splits:
+        task, portions = Evaluate(split, serving.votes), serving.portions(tested, engine.layout)
+        got = joined([engine.ask(task, *portion, key("evaluate")) for portion in portions])
+        row["partial"] |= len(got) < len(who)
+        row.update(test_figures(got, serving) if split == "test" else val_figures(got))
+    if row["partial"]:
+        row |= {"tested": len(row["clients"]["ids"]), "tested_of": len(who)}
+    for name, model_P in serving.auxiliary_models.items():
+        got = engine.ask(Evaluate("test"), who, model_P[None], np.zeros(len(who), int), key("evaluate"))
+        row[f"accuracy_{name}"] = to_json(metrics.weighted_accuracy(got["right"], got["total"]))
+    return row
+
+
+def joined(portions: Sequence[Answers]) -> Answers:
+    """The answers of several calls, one after the other, as those of one.
+
+    >>> one, two = (Answers((name,), np.zeros(1, int), {"right": np.array([7])}) for name in "ab")
+    >>> joined([one, two]).cohort, joined([one, two])["right"].tolist()
+    (('a', 'b'), [7, 7])
+    """
+    if len(portions) == 1:
+        return portions[0]
+    fields = {name: np.concatenate([got[name] for got in portions]) for name in portions[0].fields}
+    cohort, failed = tuple(c for got in portions for c in got.cohort), tuple(f for got in portions for f in got.failed)
+    return Answers(cohort, np.concatenate([got.which_N for got in portions]), fields, failed)
+
+
+def test_figures(got: Answers, serving: Serving) -> Row:
+    right_N, total_N, has = got["right"], got["total"], got["total"] > 0
+    accuracy_N = np.where(has, right_N / np.maximum(total_N, 1), math.nan)
+    f1_N = metrics.client_f1(got.fields)
+    pooled = metrics.macro_f1(got["true"].sum(0), got["predicted"].sum(0), got["both"].sum(0))
+    row: Row = {
+        "accuracy": to_json(metrics.weighted_accuracy(right_N, total_N)),
+        "f1": to_json(np.nanmean(f1_N) if has.any() else math.nan),
+        "f1_pooled": to_json(pooled),
+        "worst": to_json(metrics.worst_tenth(accuracy_N)),
+        "test_loss": to_json(mean_loss(got["loss"], total_N)),
+        "clients": {"ids": list(got.cohort), "right": right_N.tolist(), "total": total_N.tolist()},
+    }
+    if serving.is_grouped:
+        which_N = serving.which(got.cohort)
+        pick = [which_N == k for k in range(len(serving.models_KP))]
+        row["group_accuracy"] = [to_json(metrics.weighted_accuracy(right_N[p], total_N[p])) for p in pick]
+        row["group_f1"] = [to_json(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
+        row["group_loss"] = [to_json(mean_loss(got["loss"][p], total_N[p])) for p in pick]
+        row["labels"] = {"samples": [got["true"][p].sum(0).tolist() for p in pick]}
+    return row
+
+
+def val_figures(got: Answers) -> Row:
+    return {
+        "val_accuracy": to_json(metrics.weighted_accuracy(got["right"], got["total"])),
+        "val_loss": to_json(mean_loss(got["loss"], got["total"])),
+    }
+
+
+def mean_loss(loss_N: Array, total_N: Array) -> float:
+    return float((loss_N * total_N).sum() / total_N.sum()) if total_N.sum() else math.nan
+
+
+def ledger_part(ledger: Ledger, record: Record, layout: Layout) -> Row:
+    """What travelled and what clients worked in this round, by task; and what servers of groups exchanged."""
+    nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.not_transmitted else {}
+    looks = ledger.diagnostics_by_name()
+    counts = sorted((ledger.counts | looks).items())
+    row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in counts}, "diagnostic": sorted(looks)}
+    if record.peer_transfers:
+        count_peer_transfers_once(row["traffic"]["train"], record.peer_transfers)
+    row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
+    if record.relayed:
+        row |= {"relayed": record.relayed, "bytes_relayed": record.relayed * layout.bytes}
+    if record.measures:
+        row["measures"] = to_json(dict(record.measures))
+    return row
+
+
+def count_peer_transfers_once(train: Row, transfers: int) -> None:
+    """The engine counts every hop of a chain down and up; what goes from client to client is sent once.
+
+    >>> train = {"down": 7, "bytes_down": 700, "up": 7}
+    >>> count_peer_transfers_once(train, 6)
+    >>> train
+    {'down': 1, 'bytes_down': 100, 'up': 7}
+    """
+    train["bytes_down"] -= transfers * (train["bytes_down"] // train["down"])
+    train["down"] -= transfers
+
+
+def share_lists(row: Row, before: Row) -> None:
+    """Who was tested on how much seldom changes from round to round: records in memory share the lists.
+
+    >>> first, second = ({"clients": {"ids": ["a"], "right": [1], "total": [3]}} for _ in range(2))
+    >>> share_lists(second, first)
+    >>> second["clients"]["ids"] is first["clients"]["ids"], second["clients"]["right"] is first["clients"]["right"]
+    (True, False)
+    """
+    now, then = row.get("clients", {}), before.get("clients", {})
+    now.update({name: then[name] for name in ("ids", "total") if name in then and then[name] == now.get(name)})
+
+
+def to_json(value: Any) -> Any:
+    """Values as JSON holds them: numpy numbers and arrays as Python's own, nan as null."""
+    if isinstance(value, np.ndarray):
+        return to_json(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(k): to_json(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(v) for v in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return bool(value) if isinstance(value, np.bool_) else value
+
+
+def clients_to_test(federation: Source, want: int | None, seed: int) -> Cohort:
+    """The clients that are tested: all up to 10,000, else a fixed sample, the same for every algorithm of a seed."""
+    roster = federation.roster
+    size = want if want is not None else len(roster) if len(roster) <= 10_000 else 1_000
+    if size >= len(roster):
+        return roster.ids
+    scores_N: Array = Key(seed)("eval clients").scores(roster.hashes_N)
+    return tuple(roster.ids[i] for i in np.sort(np.argpartition(scores_N, size)[:size]))
+
+
+def sample_places(ids: Cohort, most: int, seed: int) -> Array:
+    """Places of at most so many clients, the same ones whoever else is there.
+
+    >>> sample_places(("a", "b"), 3, seed=0).tolist(), len(sample_places(("a", "b", "c"), 2, seed=0))
+    ([0, 1], 2)
+    """
+    if len(ids) <= most:
+        return np.arange(len(ids))
+    scores_N: Array = Key(seed)("recorded clients").scores(hash_ids(ids))
+    return np.sort(np.argpartition(scores_N, most)[:most])

@@ -1,0 +1,8 @@
+"""Observers of a run, one file each."""
+
+from shoal.observers.files import Files
+from shoal.observers.memory import PeakMemory
+from shoal.observers.observer import Observer
+from shoal.observers.track import TRACKERS, check_trackers, make_trackers
+
+__all__ = ["TRACKERS", "Files", "Observer", "PeakMemory", "check_trackers", "make_trackers"]

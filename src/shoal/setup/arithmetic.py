@@ -1,0 +1,88 @@
+"""How a run computes, chosen once by a rule on the model and the length of the run, never by timing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from shoal.data.federation import Source
+from shoal.errors import BadInput
+from shoal.layout import Layout, as_input, seeded
+from shoal.types import Solver
+
+STEPS = 50_000  # local steps of a run from which compiling, a minute in every worker, is paid back
+Compile = Literal["auto", "on", "off"]
+
+
+def choose_compiled(wanted: Compile, layout: Layout, source: Source, steps: float) -> bool:
+    """Whether full batches are trained through `torch.compile`.
+
+    `auto` compiles where it was found to pay: convolutions with batch norm and without max pooling, whose many small
+    passes over the maps become few, in runs of at least 50,000 local steps; and only if there is a C++ compiler and
+    the model can be traced as one graph.
+    """
+    if wanted == "off":
+        return False
+    if wanted == "auto":
+        return (
+            compiling_pays(layout.probe, steps) and compiler() is not None and why_not_one_graph(layout, source) is None
+        )
+    if compiler() is None:
+        raise BadInput("compile=on needs a C++ compiler, and none was found; install g++, or use compile=off")
+    reason = why_not_one_graph(layout, source)
+    if reason is not None:
+        raise BadInput(f"compile=on is not possible: the model is not one graph ({reason}); use compile=off")
+    return True
+
+
+def compiling_pays(module: nn.Module, steps: float) -> bool:
+    """The rule of `compile=auto`.
+
+    >>> compiling_pays(nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU()), 100_000)
+    True
+    >>> compiling_pays(nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.MaxPool2d(2)), 100_000)
+    False
+    """
+    kinds = list(module.modules())
+    convolution, norm, pool = (
+        any(isinstance(m, kind) for m in kinds) for kind in (nn.Conv2d, _BatchNorm, nn.MaxPool2d)
+    )
+    return convolution and norm and not pool and steps >= STEPS
+
+
+def local_steps(solver: Solver | None, sizes_N: Any, asked: int, rounds: int) -> float:
+    """Local steps of a run, every client taken as one of mean size; 0 if the algorithm has no solver.
+
+    >>> from shoal import SGD
+    >>> local_steps(SGD(epochs=2, batch=10), np.array([20, 40]), asked=5, rounds=3)
+    90.0
+    """
+    if solver is None:
+        return 0.0
+    return float(rounds * asked * solver.steps_for(round(float(np.mean(sizes_N)))))
+
+
+def compiler() -> str | None:
+    """A C++ compiler of this machine."""
+    return next(
+        (found for name in (os.environ.get("CXX"), "g++", "clang++") if name and (found := shutil.which(name))), None
+    )
+
+
+def why_not_one_graph(layout: Layout, source: Source) -> str | None:
+    """Why the module cannot be traced as one graph, or None."""
+    module = seeded(layout.factory, 0).to(layout.torch_dtype)
+    x = as_input(module, source.sample())
+    try:
+        torch.compile(module.train(), fullgraph=True, dynamic=False, backend="eager")(torch.cat([x, x]))
+    except Exception as e:
+        return next((line.strip() for line in str(e).splitlines() if line.strip()), type(e).__name__)
+    finally:
+        torch.compiler.reset()
+    return None

@@ -1,0 +1,277 @@
+"""From names or objects to a plan: everything a user can get wrong is found here, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import torch
+
+from shoal.algorithms import ALGORITHMS
+from shoal.backends import BACKENDS, Backend, Serial, Workers
+from shoal.data.build import build, is_own
+from shoal.data.drift import parse_drift
+from shoal.data.federation import Federation, Source
+from shoal.data.spec import parse
+from shoal.errors import BadInput, RunFolderError, unknown
+from shoal.kernels import Network, native, why_none
+from shoal.layout import Layout, ModelFactory, factory_of
+from shoal.loop.plan import Plan
+from shoal.models import factory
+from shoal.net import Arithmetic
+from shoal.observers import check_trackers
+from shoal.seeds import Key
+from shoal.setup.arithmetic import choose_compiled, local_steps
+from shoal.setup.options import build_algorithm, config_with_values
+from shoal.setup.resolve import Resolved, resolve
+from shoal.setup.settings import SOLVER_KEYS, Settings
+from shoal.store.folder import OWN
+from shoal.types import Algorithm, Array
+
+__all__ = ["Prepared", "build_plan", "prepare"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan, its settings, what `config.toml` will say, and what the user should know before it begins.
+
+    Attributes:
+        plan: What `run_rounds` takes.
+        settings: Resolved: no value is left to be chosen.
+        config: What `config.toml` will say.
+        label: The name of the algorithm.
+        note: A sentence for the user; None: there is nothing to say.
+
+    >>> prepare("fedavg", "digits", None, {"rounds": 1}).settings.kernel in ("native", "torch")
+    True
+    """
+
+    plan: Plan
+    settings: Settings
+    config: Mapping[str, Any]
+    label: str
+    note: str | None = None
+
+
+def prepare(
+    algorithm: str | Algorithm,
+    federation: str | Source | None,
+    model: str | ModelFactory | None,
+    pairs: Mapping[str, Any],
+    fingerprint: str | None = None,
+) -> Prepared:
+    """Check all settings and build the plan of one run: `resolve` and `build_plan` in one call.
+
+    Args:
+        algorithm: A name or an object.
+        federation: The name of a data set, or an object.
+        model: A name, or a function that makes one.
+        pairs: Keys and values.
+        fingerprint: That of the data which a resumed run must have.
+
+    Returns:
+        The plan and what goes with it.
+
+    >>> prepare("fedavg", "digits", None, {"rounds": 1}).plan.layout.size
+    650
+    """
+    return build_plan(resolve(algorithm, federation, model, pairs), fingerprint)
+
+
+def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
+    """The plan of a run whose settings are resolved; `fingerprint` is that of the data it must have.
+
+    Args:
+        asked: What `resolve` gave.
+        fingerprint: That of the data which a resumed run must have.
+
+    Returns:
+        The plan and what goes with it.
+
+    >>> build_plan(resolve("fedavg", "digits", "mlp:hidden=32", {})).plan.layout.size
+    2410
+    """
+    settings = asked.settings
+    source = load_federation(settings, asked.federation)
+    mark = source.fingerprint()
+    if fingerprint is not None and mark != fingerprint:
+        raise RunFolderError("the data is not what the run began with; put the same data back to go on")
+    clients = len(source.roster)
+    check_cohort(settings, clients)
+    check_device(settings.device)
+    check_trackers(settings.track)
+    chosen = asked.algorithm
+    if isinstance(chosen, str):
+        chosen = build_algorithm(chosen, asked.own, settings, clients)
+    layout = make_layout(settings, asked.model, source, chosen)
+    asked_for = cohort_size(settings, clients)
+    steps = local_steps(chosen.solver, source.roster.sizes_N, asked_for, settings.rounds)
+    arithmetic = choose_arithmetic(settings, layout, source, steps)
+    compiled = "on" if arithmetic.compiled else "off"
+    settings = settings.model_copy(update={"kernel": arithmetic.kernel, "compile": compiled})
+    marks = {"fingerprint": mark, "model_digest": layout.digest()}
+    drift = parse_drift(settings.drift or "none")
+    if drift.scenarios:
+        drift.begin(source)
+    plan = Plan(
+        algorithm=chosen,
+        federation=source,
+        layout=layout,
+        rounds=settings.rounds,
+        seed=settings.seed,
+        eval_every=settings.eval_every,
+        eval_clients=settings.eval_clients,
+        drift=drift,
+        arithmetic=arithmetic,
+    )
+    config = {**config_of(asked, chosen, settings, clients), **marks}
+    return Prepared(plan, settings, config, asked.name, coverage_note(asked.name, chosen, settings, clients))
+
+
+def coverage_note(name: str, algorithm: Algorithm, settings: Settings, clients: int) -> str | None:
+    """A sentence if the selection will leave some clients without a model: then no round tests everybody."""
+    lazy = name in ALGORITHMS and ALGORITHMS.traits(name).get("serves_when_selected")
+    asked = cohort_size(settings, clients)
+    if not lazy or asked == clients or getattr(algorithm, "cold_start", "lazy") == "eager" or not settings.rounds:
+        return None
+    left = clients * (1 - asked / clients) ** settings.rounds
+    if settings.selection == "round-robin-then-random":
+        left = max(clients - asked * settings.rounds, 0)
+    if left < 0.5:
+        return None
+    whole = -(-clients // asked)
+    return (
+        f"{name} gives a client its model when it is first selected: with {asked} of {clients:,} clients a round about "
+        f"{left:,.0f} will have none after {settings.rounds} rounds, and a round that cannot test all is partial; "
+        f"selection=round-robin-then-random asks everybody within {whole:,} rounds"
+    )
+
+
+def cohort_size(settings: Settings, clients: int) -> int:
+    """How many clients a round asks."""
+    return clients if settings.selection == "all" else min(settings.clients_per_round or 20, clients)
+
+
+def check_cohort(settings: Settings, clients: int) -> None:
+    """A sentence if a round cannot have the clients, or the answers, that it is to have."""
+    if settings.clients_per_round is not None and settings.clients_per_round > clients:
+        raise BadInput(
+            f"clients_per_round={settings.clients_per_round} but the federation has {clients} clients; "
+            f"use clients_per_round={clients} or selection=all"
+        )
+    asked = cohort_size(settings, clients)
+    if settings.min_answers > asked:
+        raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
+
+
+def load_federation(settings: Settings, federation: Source | None = None) -> Source:
+    """The federation that was given as an object, or the one that the settings name."""
+    seed = settings.seed if settings.data_seed is None else settings.data_seed
+    if federation is not None:
+        source = federation
+    else:  # own files may change between two runs, the named data sets do not
+        source = (build_one if is_own(settings.data) else build_cached)(settings.data, settings.partition, seed)
+    if settings.val:
+        if not isinstance(source, Federation):
+            raise BadInput("val needs a federation in memory; clients produced on demand have no validation split")
+        source = source.with_validation(settings.val, Key(seed)("val"))
+    if source.classes < 2:
+        raise BadInput("the data has a single class, so there is nothing to learn; give data with two classes or more")
+    return source
+
+
+def build_one(data: str, partition: str | None, seed: int) -> Source:
+    """The named federation."""
+    return build(data, partition, Key(seed))
+
+
+build_cached = lru_cache(maxsize=1)(build_one)  # the runs of a sweep over algorithms share one
+
+
+def check_device(name: str) -> None:
+    try:
+        device = torch.device(name)
+    except RuntimeError as e:
+        raise BadInput(f"device={name} is not possible: use cpu or cuda") from e
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise BadInput(f"device={name} is not possible: this machine has no CUDA device; use device=cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise BadInput(f"device={name} is not possible: use cpu or cuda")
+
+
+def choose_arithmetic(settings: Settings, layout: Layout, source: Source, steps: float) -> Arithmetic:
+    """How the run computes; torch.compile is for what torch trains."""
+    wanted = settings.kernel
+    if settings.compile == "on":
+        if wanted == "native":
+            raise BadInput("compile=on and kernel=native exclude each other: use one of them")
+        wanted = "torch"
+    kernel = choose_kernel(wanted, settings.device, layout)
+    return Arithmetic(
+        settings.device, kernel, kernel == "torch" and choose_compiled(settings.compile, layout, source, steps)
+    )
+
+
+def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "native"]:
+    """What trains clients; a function of the model and of what is installed, never of timing."""
+    if wanted == "torch":
+        return "torch"
+    if native() is None:
+        why = why_none()
+    elif torch.device(device).type != "cpu":
+        why = "it runs on the CPU only"
+    elif Network.of(layout.probe) is None:
+        why = "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone"
+    else:
+        return "native"
+    if wanted == "native":
+        raise BadInput(f"kernel=native is not possible: {why}; use kernel=torch")
+    return "torch"
+
+
+def make_layout(
+    settings: Settings, model: ModelFactory | None, source: Source, algorithm: Algorithm | None = None
+) -> Layout:
+    """The layout of the model that the algorithm trains; without an algorithm, of the model as it is."""
+    if model is None:
+        spec = parse(settings.model)
+        model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
+    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), settings.precision)
+    if layout.classes < source.classes:
+        raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
+    return layout
+
+
+def wrapped(algorithm: Algorithm | None, model: ModelFactory, sample: Array) -> ModelFactory:
+    """The model as the algorithm wants it; most take it as it is."""
+    return model if algorithm is None else algorithm.wrap(factory_of(model), sample)
+
+
+def config_of(asked: Resolved, chosen: Algorithm, settings: Settings, clients: int) -> dict[str, Any]:
+    """The resolved settings; what was given as an object is marked as the user's own."""
+    if isinstance(asked.algorithm, str):
+        config = config_with_values(asked.name, chosen, settings, clients)
+    else:
+        skip = (*SOLVER_KEYS, "selection", "clients_per_round")
+        config = {"algorithm": OWN, "object": repr(chosen)}
+        config |= {k: v for k, v in settings.model_dump().items() if v is not None and k not in skip}
+    own = {"data": asked.federation, "model": asked.model}
+    return config | {key: OWN for key, given in own.items() if given is not None}
+
+
+@contextmanager
+def open_backend(engine: str | Backend, workers: int | None) -> Iterator[Backend]:
+    """The back end of that name, closed afterwards; one that was given stays open."""
+    if not isinstance(engine, str):
+        yield engine
+        return
+    if engine not in BACKENDS:
+        raise unknown("engine", engine, BACKENDS)
+    backend: Backend = Serial() if engine == "serial" else Workers(workers)
+    try:
+        yield backend
+    finally:
+        backend.close()

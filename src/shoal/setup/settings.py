@@ -1,0 +1,129 @@
+"""The settings of a run: read from key=value or TOML, checked once, written down resolved."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from shoal.algorithms import ALGORITHMS
+from shoal.errors import BadInput
+from shoal.selection import All, Random, RoundRobinThenRandom
+from shoal.solvers import SGD
+from shoal.types import Select
+
+__all__ = ["Settings", "check_settings"]
+
+SOLVER_KEYS = tuple(f.name for f in dataclasses.fields(SGD) if f.name not in ("shuffle", "terms"))
+
+
+class Settings(BaseModel):
+    """The keys every run has. What only one algorithm has is checked against that algorithm (`own_keys`).
+
+    >>> Settings(rounds=3).lr
+    0.03
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    data: str = Field("digits", description="data set, with arguments: mnist, synthetic:1:1, folder:PATH")
+    partition: str | None = Field(None, description="how samples go to clients; default: the data set's own")
+    model: str = Field("mclr", description="model, with arguments: mclr, mlp:hidden=64, wecfl-cifar")
+    rounds: int = Field(50, ge=0, description="communication rounds")
+    seed: int = Field(0, ge=0, description="decides every random draw")
+    data_seed: int | None = Field(None, ge=0, description="seed of the partition alone; default: seed")
+    clients_per_round: int | None = Field(None, ge=1, description="clients selected each round; default: 20, or all")
+    selection: Literal["random", "round-robin-then-random", "all"] | None = Field(
+        None, description="who takes part: random, round-robin-then-random, all; default: what the method is made for"
+    )
+    epochs: int = Field(1, ge=0, description="local passes over a client's samples")
+    steps: int | None = Field(None, ge=0, description="local mini-batch steps, instead of epochs")
+    batch: int = Field(10, ge=1, description="samples per step")
+    lr: float = Field(0.03, ge=0, description="local learning rate")
+    momentum: float = Field(0.0, ge=0, lt=1, description="momentum of local SGD")
+    momentum_memory: Literal["reset", "kept"] = Field("reset", description="keep a client's momentum between rounds?")
+    weight_decay: float = Field(0.0, ge=0, description="decay of all weights")
+    l2: float = Field(0.0, ge=0, description="penalty l2 |W|^2 on kernels only")
+    lr_decay: float = Field(1.0, gt=0, description="factor of the learning rate per round")
+    aggregate: str | None = Field(
+        None,
+        description="how answers become the next model: median, trimmed-mean:0.2, clip:10+weighted-mean; default: the"
+        " method's own",
+    )
+    val: float = Field(0.0, ge=0, lt=1, description="share of the training samples set aside for validation")
+    engine: Literal["serial", "local"] = Field("local", description="where clients work: this process or workers")
+    workers: int | None = Field(None, ge=1, description="worker processes of the local engine; default: one per core")
+    kernel: Literal["auto", "torch", "native"] = Field(
+        "auto",
+        description="what trains: torch, or native (C, for perceptrons and small conv nets); auto: native where it can",
+    )
+    compile: Literal["auto", "on", "off"] = Field(
+        "auto", description="train through torch.compile? auto: convolutions with batch norm, no max pooling, long runs"
+    )
+    device: str = Field("cpu", description="cpu or cuda (no test covers cuda yet)")
+    precision: Literal["float32", "float64"] = Field("float32", description="numbers of a model")
+    drift: str | None = Field(None, description="what happens to the data: swap-all:0.05, incremental, join:0.2@50")
+    eval_every: int = Field(1, ge=1, description="rounds between tests")
+    eval_clients: int | None = Field(None, ge=1, description="clients tested; default: all up to 10,000, else 1,000")
+    checkpoint_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        "auto", description="rounds between checkpoints, or auto"
+    )
+    min_answers: int = Field(1, ge=0, description="answers a round needs, else it changes nothing")
+    timeout: float | None = Field(None, gt=0, description="seconds a client may take for a task")
+    track: str | None = Field(None, description="who else is told: tensorboard, mlflow, wandb, or several with commas")
+
+    @field_validator("track", mode="before")
+    @classmethod
+    def joined(cls, names: Any) -> Any:
+        return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
+
+    def solver(self) -> SGD:
+        return SGD(**{name: getattr(self, name) for name in SOLVER_KEYS})
+
+    def select(self, clients: int) -> Select:
+        if self.selection == "all":
+            return All()
+        k = self.clients_per_round or min(20, clients)
+        return RoundRobinThenRandom(k) if self.selection == "round-robin-then-random" else Random(k)
+
+
+def check_settings(pairs: Mapping[str, Any]) -> Settings:
+    """The settings from pairs of key and value, or one sentence on the first that is wrong.
+
+    Args:
+        pairs: Keys and values, which may be text.
+
+    Returns:
+        The settings, defaults put in.
+
+    >>> check_settings({"rounds": "3"}).rounds
+    3
+    """
+    tidy: dict[str, Any] = {
+        k: v.replace("_", "-") if k == "selection" and isinstance(v, str) else v for k, v in pairs.items()
+    }
+    try:
+        return Settings(**tidy)
+    except ValidationError as e:
+        raise as_bad_input(e, tidy) from e
+
+
+def as_bad_input(error: ValidationError, pairs: Mapping[str, Any]) -> BadInput:
+    first = error.errors()[0]
+    key = str(first["loc"][0])
+    return BadInput(f"{key}={pairs.get(key)!s} is not possible: {first['msg'][0].lower()}{first['msg'][1:]}")
+
+
+def with_selection(algorithms: Iterable[str], settings: Settings) -> Settings:
+    """The settings with the selection that is used: as given; else everybody if one of the algorithms needs it."""
+    if settings.selection is not None:
+        return settings
+    whole = any(needs_everybody(name) for name in algorithms) and settings.clients_per_round is None
+    return settings.model_copy(update={"selection": "all" if whole else "random"})
+
+
+def needs_everybody(name: str) -> bool:
+    """Whether an algorithm is made for full participation."""
+    return bool(ALGORITHMS.traits(name)["needs_all_clients"])

@@ -1,0 +1,1 @@
+"""The run folder: config, records, checkpoints and models as files."""

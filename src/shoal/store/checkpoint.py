@@ -1,0 +1,79 @@
+"""Checkpoints: the result of a round as one file, the last two kept; a damaged one is passed over and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.layout import Layout
+from shoal.loop.plan import Plan, RoundResult
+from shoal.store import codec
+from shoal.store.folder import Folder
+
+KEPT = 2
+
+
+def save(folder: Folder, result: RoundResult) -> None:
+    """Write the result of a round, with the mark of its run, then remove all but the last checkpoints.
+
+    Args:
+        folder: The run's folder.
+        result: The round to save.
+    """
+    value = {
+        "run": folder.mark,
+        "round": result.round,
+        "state": result.state,
+        "memories": dict(result.memories),
+        "library": result.library_VP,
+        "world": dict(result.data_indices),
+    }
+    codec.write(folder.checkpoints / f"round_{result.round:08d}.safetensors", value)
+    for old in saved(folder.checkpoints)[:-KEPT]:
+        old.unlink()
+
+
+def saved(folder: Path) -> list[Path]:
+    """The checkpoints of a folder, oldest first."""
+    return sorted(folder.glob("round_*.safetensors"))
+
+
+def newest(folder: Folder, plan: Plan) -> tuple[RoundResult | None, list[str]]:
+    """The newest one of this run that can be read, and a sentence for every newer one that cannot be used.
+
+    Args:
+        folder: The run's folder.
+        plan: The run, whose state and model the checkpoint must fit.
+
+    Returns:
+        The result of a round to go on from, or None; and the sentences.
+    """
+    complaints: list[str] = []
+    for path in reversed(saved(folder.checkpoints)):
+        try:
+            value = codec.read(path, codec.records_of(plan.algorithm.state))
+            if value.get("run", folder.mark) != folder.mark:  # before runs had marks, there was none
+                complaints.append(f"checkpoint {path.name} belongs to another run; using the one before it")
+                continue
+            check_sizes(value, plan.layout)
+            return RoundResult(
+                value["round"], value["state"], value["memories"], value["library"], data_indices=value["world"]
+            ), complaints
+        except (codec.Damaged, KeyError, AttributeError) as e:
+            complaints.append(f"checkpoint {path.name} is damaged ({e}); using the one before it")
+    return None, complaints
+
+
+def check_sizes(value: Mapping[str, Any], layout: Layout) -> None:
+    """Vectors of the state, whose names end in P as in `w_KP`, and those that clients keep are as long as models."""
+    vectors = {name: v for name, v in vars(value["state"]).items() if name.endswith("P") and isinstance(v, np.ndarray)}
+    for name, rows in {**vectors, "library": value["library"]}.items():
+        if rows.ndim == 0 or rows.shape[-1] != layout.size:
+            raise codec.Damaged(f"{name} has shape {rows.shape}, a model {layout.size} numbers")
+    for client, memory in value["memories"].items():
+        for name, kept in memory.items():
+            if name.startswith("velocity") and np.shape(kept) != (layout.trainable.stop,):
+                raise codec.Damaged(f"{client!r} keeps a momentum of shape {np.shape(kept)}")

@@ -1,0 +1,73 @@
+"""The label histogram of a client's training samples, noisy if asked. Leaves the client: the histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import BadInput
+from shoal.net import Net
+from shoal.seeds import Key
+from shoal.types import Answer, Array, ClientData, Field, Memory, Task
+
+
+@dataclass(frozen=True)
+class LabelHistogram(Task):
+    """Count the labels of a split; with `epsilon` by the Laplace mechanism on whole numbers.
+
+    One sample more or less changes one count by one, so noise of the law `P(z) ~ exp(-epsilon |z|)` on each makes one
+    answer epsilon-differentially private; what falls below 0 is told as 0. Answers to several requests add up.
+
+    Args:
+        split: Which samples.
+        epsilon: Privacy of one answer; None: the counts as they are.
+
+    >>> LabelHistogram().models
+    'none'
+    """
+
+    split: str = "train"
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not 0 < self.epsilon < np.inf:
+            raise BadInput(f"epsilon must be above 0, not {self.epsilon}; leave it out for counts without noise")
+
+    name: ClassVar[str] = "describe"
+    models: ClassVar[Literal["none"]] = "none"
+    fields: ClassVar[Mapping[str, Field]] = {"histogram": Field("int", ("C",), low=0)}
+
+    def __call__(
+        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
+    ) -> tuple[Answer, Memory]:
+        counts_C = np.bincount(data.labels(self.split), minlength=net.layout.classes)
+        if self.epsilon is not None:
+            counts_C = np.maximum(counts_C + whole_laplace(self.epsilon, len(counts_C), key("noise").rng()), 0)
+        return {"histogram": counts_C}, memory
+
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        return 0, 0
+
+
+def whole_laplace(epsilon: float, n: int, rng: np.random.Generator) -> Array:
+    """n draws of the discrete Laplace law, `P(z) = (1 - a) / (1 + a) a^|z|` with `a = exp(-epsilon)`.
+
+    It is the difference of two geometric numbers (Ghosh, Roughgarden, Sundararajan 2009), exact where rounding a
+    continuous Laplace number would not be.
+
+    Args:
+        epsilon: The steepness of the law.
+        n: How many draws.
+        rng: Draws them.
+
+    Returns:
+        Whole numbers.
+
+    >>> whole_laplace(50.0, 3, np.random.default_rng(0)).tolist()
+    [0, 0, 0]
+    """
+    stop = -np.expm1(-epsilon)
+    return rng.geometric(stop, n) - rng.geometric(stop, n)

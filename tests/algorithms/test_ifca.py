@@ -1,0 +1,71 @@
+"""IFCA under drift, by hand: who keeps a histogram, who has shifted, who chooses anew."""
+
+from __future__ import annotations
+
+import numpy as np
+from tests.algorithms.tiny import clients_of, engine_of
+from tests.support import Misbehaving
+
+import shoal
+from shoal.backends import Serial
+from shoal.seeds import Key
+from shoal.selection import All
+from shoal.solvers import SGD
+
+TWO = {"ann": (1.0, 0, 3), "bob": (1.0, 1, 2)}
+SWAPPED = {"ann": (1.0, 1, 3), "bob": (1.0, 1, 2)}  # ann's samples have the other class
+
+
+def test_who_has_trained_keeps_its_histogram_and_is_asked_whether_it_shifted() -> None:
+    method = shoal.IFCA(groups=2, migration="aligned", select=All(), solver=SGD(lr=0.5))
+    engine = engine_of(clients_of(TWO))
+    state, _ = method.init(engine, Key(0).at(0))
+    state, record = method.step(state, engine, Key(0).at(1))
+    engine.commit()
+    assert record.measures == {"shifted": 0, "migrated": 0}  # nobody had a group before
+    kept = {client: memory["histogram"].tolist() for client, memory in engine.snapshot()[0].items()}
+    assert kept == {"ann": [3, 0], "bob": [0, 2]}
+    engine.set_federation(clients_of(SWAPPED))
+    _, record = method.step(state, engine, Key(0).at(2))
+    engine.commit()
+    assert record.measures["shifted"] == 1
+    assert engine.snapshot()[0]["ann"]["histogram"].tolist() == [0, 3]
+
+
+def test_without_migration_nothing_is_kept() -> None:
+    method, engine = shoal.IFCA(groups=2, select=All(), solver=SGD(lr=0.5)), engine_of(clients_of(TWO))
+    state, record = method.init(engine, Key(0).at(0))
+    assert record.measures == {}
+    _, record = method.step(state, engine, Key(0).at(1))
+    engine.commit()
+    assert record.measures == {}
+    assert all("histogram" not in memory for memory in engine.snapshot()[0].values())
+
+
+def test_who_shifted_takes_the_model_of_least_loss_at_once() -> None:
+    # Model 0 says class 0, model 1 says class 1: ann had 0 and bob 1. When ann's samples are of class 1 it moves to 1
+    # before it trains; bob stays.
+    method = shoal.IFCA(groups=2, migration="counts", select=lambda clients, key: ("bob",), solver=SGD(lr=0.5))
+    engine = engine_of(clients_of(TWO))
+    state, _ = method.init(engine, Key(0).at(0))
+    theta_KP = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    state = shoal.IFCA.state(theta_KP, state.group.put(("ann", "bob"), np.array([0, 1])), state.server)
+    state, record = method.step(state, engine, Key(0).at(1))  # both keep their histograms
+    engine.commit()
+    assert record.measures == {"shifted": 0, "migrated": 0}
+    engine.set_federation(clients_of({**TWO, "ann": (1.0, 1, 9)}))  # other counts, too
+    state, record = method.step(state, engine, Key(0).at(2))
+    assert record.measures == {"shifted": 1, "migrated": 1}
+    assert state.group.get(("ann", "bob"), -1).tolist() == [1, 1]
+
+
+# --------------------------------------------------------------------------------------------------- the first models
+
+
+def test_a_start_that_nobody_tries_is_the_first_draw() -> None:
+    method = shoal.IFCA(groups=2, init_min_share=0.2, select=All(), solver=SGD(lr=0.5))
+    dead = engine_of(clients_of(TWO), Misbehaving(Serial(), dict.fromkeys(TWO, "raises")), min_answers=0)
+    state, record = method.init(dead, Key(0).at(0))
+    assert record.measures == {"init_share": 0.0}
+    assert state.theta_KP.tolist() == dead.layout.init_many(2, Key(0).at(0)("init")).tolist()
+    assert dead.drain().diagnostics["losses"].down == 2 * 2  # both clients were asked once, not fifty times

@@ -1,0 +1,261 @@
+"""Advice from records made by hand: what each rule says, what it rests on, and when it is silent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.conftest import small_net
+
+import shoal
+from shoal.analysis.advice import Advice, advise
+from shoal.analysis.advice.across import worth
+from shoal.analysis.advice.advice_input import AdviceInput
+from shoal.analysis.advice.cfl import cluster_norms
+from shoal.backends import Serial
+from shoal.data.federation import Federation
+from shoal.loop.history import History
+
+
+def rows(*parts: dict[str, Any], **always: Any) -> History:
+    return History([{"round": t, **always, **part} for t, part in enumerate(parts)])
+
+
+def said(algorithm: str, own: dict[str, Any], history: History) -> dict[str, Advice]:
+    return {advice.about: advice for advice in advise(algorithm, own, history)}
+
+
+# ----------------------------------------------------------------------------------------------------------- thresholds
+
+
+def norms(**clusters: tuple[float, float, int]) -> dict[str, Any]:
+    keys = ("mean_norm", "max_norm", "clients")
+    return {"measures": {"clusters": {k[1:]: dict(zip(keys, v, strict=True)) for k, v in clusters.items()}}}
+
+
+def unsplit(mean: list[float], largest: float) -> History:
+    return rows({}, *(norms(c0=(m, largest, 8)) for m in mean))
+
+
+def test_thresholds_of_a_run_that_never_split() -> None:
+    # First three rounds: mean 0.36, a quarter 0.09, a third 0.12; the last quarter 0.06. 0.29 * 0.36 = 0.104.
+    found = said("cfl", {"eps1": 0.0}, unsplit([0.36, 0.36, 0.36, 0.2, 0.1, 0.08, 0.06, 0.06], 0.6))
+    assert found["eps1"].change == {"eps1": 0.1}
+    assert "0.09 to 0.12" in found["eps1"].text
+    # Only the plateau of everybody together was seen, 0.6, ten times the mean: 0.65 of it.
+    assert found["eps2"].change == {"eps2": 0.39}
+    assert found["eps2"].numbers["ratio"] == pytest.approx(10)
+    assert "that of pure ones was not seen" in found["eps2"].text
+
+
+def test_clients_that_agree_need_no_split() -> None:
+    found = said("cfl", {"eps1": 0.0}, unsplit([0.36, 0.36, 0.36, 0.2, 0.1, 0.1, 0.1, 0.1], 0.15))
+    assert "clients agree" in found["eps2"].text
+    assert not found["eps2"].change
+
+
+def test_a_mean_that_stays_long() -> None:
+    mixed = said("cfl", {}, unsplit([0.3] * 3 + [0.2] * 5, 0.9))
+    assert mixed["eps1"].change == {"eps1": 0.23}  # 1.15 * 0.2
+    unclear = said("cfl", {}, unsplit([0.3] * 3 + [0.2] * 5, 0.4))
+    assert not unclear["eps1"].change
+    assert "more rounds" in unclear["eps1"].text
+
+
+SPLIT = rows(
+    {},
+    *(norms(c0=(m, 0.8, 8)) for m in (0.4, 0.4, 0.4, 0.1)),
+    *(norms(c0=(0.1, 0.5, 4), c1=(0.1, 0.2, 4)) for _ in range(3)),
+    *(norms(c0=(0.1, 0.15, 2), c1=(0.1, 0.2, 4), c2=(0.1, 0.1, 2)) for _ in range(4)),
+)
+
+
+def test_the_life_of_clusters() -> None:
+    found = [(x.group, x.clients, x.split, x.taken, x.longest) for x in cluster_norms(AdviceInput("cfl", {}, SPLIT))]
+    assert found == [
+        (0, 8, True, 4, 0.8),
+        (0, 4, True, 2, 0.5),
+        (0, 2, False, 0, 0.15),
+        (1, 4, False, 0, 0.2),
+        (2, 2, False, 0, 0.1),
+    ]
+
+
+def test_thresholds_between_two_plateaus() -> None:
+    # Mixed: 0.8 and 0.5 when they were split. Pure: 0.15, 0.2, 0.1. sqrt(0.5 * 0.2) = 0.316.
+    found = said("cfl", {"eps1": 0.11, "eps2": 0.05}, SPLIT)
+    assert found["eps2"].change == {"eps2": 0.32}
+    assert (found["eps2"].numbers["mixed"], found["eps2"].numbers["pure"]) == (0.5, 0.2)
+    fine = said("cfl", {"eps1": 0.11, "eps2": 0.3}, SPLIT)["eps2"]
+    assert not fine.change
+    assert "eps2=0.3 tells them apart" in fine.text
+
+
+def test_clients_that_were_peeled_off_do_not_make_a_cluster_mixed() -> None:
+    # 0.8 was split in halves; at 0.3 a single client was taken off a pure cluster of four, though 0.1 and 0.2 stay.
+    found = said(
+        "cfl",
+        {"eps2": 0.25},
+        rows(
+            {},
+            *(norms(c0=(0.1, 0.8, 8)) for _ in range(4)),
+            *(norms(c0=(0.05, 0.3, 4), c1=(0.05, 0.2, 4)) for _ in range(3)),
+            *(norms(c0=(0.05, 0.1, 3), c1=(0.05, 0.2, 4), c2=(0.05, 0.05, 1)) for _ in range(4)),
+        ),
+    )
+    assert found["eps2"].change == {"eps2": 0.49}  # sqrt(0.8 * 0.3)
+    assert "1 of the pure ones were split" in found["eps2"].text
+
+
+def test_the_advice_finds_thresholds_that_find_the_groups() -> None:
+    look = shoal.run("cfl", "digits", eps1=0.0, lr=0.1, rounds=25, seed=1, engine="serial", eval_every=25)
+    change: dict[str, Any] = {}
+    for advice in look.advise():
+        change |= {k: v for k, v in advice.change.items() if k.startswith("eps")}
+    assert set(change) == {"eps1", "eps2"}
+    found = shoal.run("cfl", "digits", **change, lr=0.1, rounds=40, seed=1, engine="serial", eval_every=40)
+    assert found.summary["ari"] > 0.9
+
+
+# --------------------------------------------------------------------------------------------------------------- groups
+
+
+def clustered(**measures: Any) -> History:
+    return rows({"measures": measures}, {"group_size": [5, 5], "groups": 2})
+
+
+def test_another_number_of_groups() -> None:
+    values = {"2": 0.3, "3": 0.4, "4": 0.7, "5": 0.6}
+    few = said("wecfl", {"groups": 2}, clustered(silhouette=values))["groups"]
+    assert few.change == {"groups": 4}
+    assert "2 groups look too few" in few.text
+    assert "too many" in said("wecfl", {"groups": 5}, clustered(silhouette=values))["groups"].text
+    assert not said("wecfl", {"groups": 4}, clustered(silhouette=values))
+    assert not said("wecfl", {"groups": "auto"}, clustered(silhouette=values))
+
+
+def test_a_flat_curve_and_no_groups_at_all() -> None:
+    guess = said("wecfl", {"groups": "auto"}, clustered(silhouette={"2": 0.30, "3": 0.31, "4": 0.2}))["groups"]
+    assert "a guess" in guess.text
+    assert guess.numbers["close"] == [2]
+    assert (
+        "no number of groups fits"
+        in said("wecfl", {"groups": 3}, clustered(silhouette={"2": 0.1, "3": 0.05}))["groups"].text
+    )
+
+
+def test_tiny_like_and_wide_groups() -> None:
+    many = rows({}, {"group_size": [6, 1, 6, 1], "groups": 4})
+    assert said("wecfl", {}, many)["groups"].numbers["single"] == [1, 3]
+    assert not said("cfl", {}, many)  # it finds the number itself
+    alike = said("fedgroup", {}, clustered(group_silhouette=[0.7, 0.02, 0.05]))["groups"]
+    assert alike.numbers["alike"] == [1, 2]
+    wide = said("fedgroup", {}, clustered(spread=[0.1, 0.9, 0.2]))["groups"]
+    assert wide.numbers["widest"] == 1
+    assert "6.0 times as wide" in wide.text  # the median of 0.1 and 0.2 is 0.15
+    assert not said("fedgroup", {}, clustered(spread=[0.1, 0.3, 0.2], group_silhouette=[0.7, 0.02, 0.5]))
+
+
+def test_empty_groups_and_collapse() -> None:
+    gone = rows({"group_size": [10, 0, 5, 0]})
+    assert said("ifca", {}, gone)["empty groups"].change == {"init_min_share": 0.1}
+    assert said("fesem", {"init": "random_models"}, gone)["empty groups"].change == {"init": "kmeans"}
+    assert said("wecfl", {}, gone)["empty groups"].change == {"groups": 2}
+    one = said("ifca", {}, rows({"group_size": [15, 0]}))["empty groups"]
+    assert "all clients are in one of 2 groups" in one.text
+    assert not said("ifca", {}, rows({"group_size": [10, 5]}))
+
+
+def test_groups_that_do_not_disagree() -> None:
+    tested = {"accuracy": 0.91, "accuracy_mean": 0.905, "group_size": [3, 4]}
+    assert said("fedgroup", {}, rows({}, tested))["need"].numbers == {"accuracy": 0.91, "accuracy_mean": 0.905}
+    assert not said("fedgroup", {}, rows({}, {**tested, "accuracy_mean": 0.6}))
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def test_clients_answers_and_rounds_that_are_missing() -> None:
+    found = said(
+        "ifca", {}, rows({}, {"partial": True, "trained": 10, "left_out": 4}, {"partial": True, "skipped": True})
+    )
+    assert found["clients"].change == {"selection": "round-robin-then-random"}
+    assert found["left out"].numbers == {"left_out": 4, "trained": 10}
+    assert found["skipped"].numbers == {"rounds": [2]}
+    assert not said(
+        "ifca", {}, rows({}, {"partial": True, "trained": 10, "left_out": 0}, {"partial": False, "trained": 9})
+    )
+
+
+def test_accuracy_that_falls_or_still_rises() -> None:
+    falls = said("fedavg", {}, rows(*({"accuracy": a} for a in (0.2, 0.9, 0.8, 0.7, 0.7, 0.7))))
+    assert falls["accuracy"].numbers["round"] == 1
+    rises = said("fedavg", {}, rows(*({"accuracy": 0.05 * t} for t in range(12))))
+    assert rises["rounds"].change == {"rounds": 22}
+    assert not said("fedavg", {}, rows(*({"accuracy": 0.8} for _ in range(12))))
+    assert said("fedavg", {}, rows({}, {"loss": 1.0, "trained": 3}, {"loss": None, "trained": 3}))["loss"].numbers[
+        "rounds"
+    ] == [2]
+
+
+def test_drift_that_nobody_notices() -> None:
+    blind = rows({}, *({"drifted": 3, "measures": {"shifted": 0, "migrated": 0}} for _ in range(3)))
+    assert said("flexcfl", {}, blind)["drift"].numbers == {"drifted": 9, "shifted": 0}
+    seen = rows({}, *({"drifted": 3, "measures": {"shifted": 1, "migrated": 0}} for _ in range(3)))
+    assert not said("flexcfl", {}, seen)
+
+
+def test_what_the_theory_says() -> None:
+    R = (2.0, 1.5, 1.6, 1.2)
+    parts = ({"measures": {"R": r, "gradient_square": 0.1 * i, "lr_descent": 0.02}} for i, r in enumerate(R))
+    found = said("wecfl", {}, rows({}, *parts))["theory"]
+    assert found.numbers["rises"] == 1
+    assert found.numbers["gradient_square"] == pytest.approx(0.15)
+    assert "lr below 0.02" in found.text
+    moving = said("wecfl", {}, rows({}, *({"measures": {"moved": 2}} for _ in range(8))))
+    assert moving["settling"].numbers == {"moves": 4}
+
+
+def test_nothing_to_say() -> None:
+    assert advise("fedavg", {}, History([])) == []
+    assert advise("fedavg", {}, rows({}, {"accuracy": 0.5, "trained": 3})) == []
+
+
+def test_a_run_advises_and_so_does_one_of_an_own_algorithm(toy: Federation) -> None:
+    run = shoal.run("ifca", toy, small_net, rounds=1, groups=8, engine=Serial())
+    assert "empty groups" in {advice.about for advice in run.advise()}
+    assert isinstance(shoal.run(shoal.FedAvg(), toy, small_net, rounds=1, engine=Serial()).advise(), list)
+
+
+ODD: tuple[Any, ...] = (
+    3,
+    "text",
+    None,
+    [],
+    {},
+    [None, "x"],
+    {"a": 1},
+    {"0": 1},
+    {"0": {"mean_norm": "much"}},
+    [[1]],
+    True,
+)
+READ = ("clusters", "silhouette", "group_silhouette", "spread", "shifted", "moved", "R", "gradient_square", "values")
+
+
+@pytest.mark.parametrize("value", ODD, ids=str)
+def test_measures_of_own_methods_may_be_anything(value: Any) -> None:
+    """Whatever stands there: what has not the shape that a rule reads is passed over."""
+    odd = rows({}, *({"measures": dict.fromkeys(READ, value), "group_size": [3, 3], "drifted": 9} for _ in range(9)))
+    for name in ("cfl", "wecfl", "flexcfl", "an own one"):
+        assert isinstance(advise(name, {"groups": 2}, odd), list)
+
+
+def test_own_models_are_spoken_of_only_if_some_were_run() -> None:
+    def run(name: str, score: float) -> tuple[dict[str, Any], float]:
+        return {"algorithm": name}, score
+
+    [alone] = worth([run("fedavg", 0.5), run("ifca", 0.9)])
+    assert "ahead of one model (" in alone.text and "own models" not in alone.text
+    [both] = worth([run("fedavg", 0.5), run("ifca", 0.9), run("local", 0.7)])
+    assert "ahead of one model and of own models (" in both.text

@@ -1,0 +1,84 @@
+"""The figures of a comparison, worked out by hand from small records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shoal
+from shoal.analysis.compare import differs, figures_of, spread
+from shoal.loop.history import History, summarise
+
+
+def row(round: int, accuracy: float | None, sent: int = 0, **more: Any) -> dict[str, Any]:
+    count = {"bytes_down": sent, "bytes_up": sent, "forward": 10, "backward": 10}
+    tested = {} if accuracy is None else {"accuracy": accuracy, "f1": accuracy / 2, "worst": 0.1}
+    traffic = {"train": count, "evaluate": {**count, "bytes_down": 9 * sent}}
+    return {"round": round, "time": {"round": 0.5}, "traffic": traffic, **tested, **more}
+
+
+HISTORY = History(
+    [
+        row(0, None),
+        row(1, 0.95, 1_000_000, partial=True),  # some client had no model: it does not count
+        row(2, 0.50, 1_000_000),
+        row(3, None, 1_000_000),
+        row(4, 0.80, 1_000_000),
+        row(5, 0.90, 1_000_000),
+        row(6, 0.70, 1_000_000),
+    ]
+)
+
+
+def test_mean_and_standard_deviation() -> None:
+    """1 2 4: mean 7/3, squares of deviations 16/9 1/9 25/9, over n - 1 = 2: 7/3."""
+    found = spread([1, 2, None, float("nan"), 4])
+    assert found is not None
+    assert (found.mean, found.std, found.n) == pytest.approx((7 / 3, (7 / 3) ** 0.5, 3))
+    assert spread([None]) is None
+    one = spread([5])
+    assert one is not None and one.std is None
+
+
+def test_best_median_and_last_three_count_whole_rounds_only() -> None:
+    found = summarise(HISTORY)
+    assert (found["best_accuracy"], found["best_round"]) == (0.9, 5)
+    assert found["last_three_accuracy"] == pytest.approx((0.8 + 0.9 + 0.7) / 3)
+    assert found["median_accuracy"] == pytest.approx((0.7 + 0.8) / 2)
+    assert (found["last_accuracy"], found["last_f1"], found["seconds"]) == (0.7, 0.35, 3.5)
+
+
+def test_rounds_and_bytes_to_a_target() -> None:
+    """0.8 is reached in round 4; four rounds sent 1 MB down and 1 MB up for training."""
+    found = figures_of(HISTORY, None, 0.8)
+    assert (found["rounds_to_target"], found["megabytes_to_target"]) == (4, 8.0)
+    assert found["megabytes"] == 12.0
+    assert found["passes"] == 7 * 2 * 20 / 1e3
+
+
+def test_a_target_that_is_never_reached() -> None:
+    found = figures_of(HISTORY, None, 0.93)
+    assert (found["rounds_to_target"], found["megabytes_to_target"]) == (None, None)
+
+
+def test_what_an_algorithm_settles_by_itself_tells_it_only_from_its_like() -> None:
+    avg, mmd = {"algorithm": "fedavg", "kernel": "native"}, {"algorithm": "fedmmd", "kernel": "torch"}
+    other = {**avg, "kernel": "torch"}
+    assert not differs("kernel", avg, [avg, mmd], [avg])
+    assert differs("kernel", avg, [avg, mmd, other], [avg, other])
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda path: [path], lambda path: (str(path) for _ in range(1))])
+def test_one_path_is_enough(tmp_path: Path, kind: Any) -> None:
+    run = shoal.run("fedavg", rounds=1, engine="serial", out=tmp_path / "x")
+    [found] = shoal.compare(kind(run.folder))
+    assert found.runs == (str(run.folder),)
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> None:
+    with pytest.raises(shoal.ShoalError, match=f"there is no folder {tmp_path / 'nowhere'}"):
+        shoal.compare(tmp_path / "nowhere")
+    with pytest.raises(shoal.ShoalError, match=r"is not a run folder: it has no config\.toml"):
+        shoal.compare(tmp_path)

@@ -1,0 +1,86 @@
+"""Pictures of how alike clients are, and what else the records say of groups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import small_net
+
+import shoal
+from shoal.backends import Serial
+from shoal.data.federation import Federation
+from shoal.loop import record, similarity
+from shoal.loop.similarity import blocks, unpack
+from shoal.measures import cosine
+from shoal.store.folder import Folder
+from shoal.types import Representation
+
+
+def run(name: str, toy: Federation, **settings: Any) -> shoal.Run:
+    common: dict[str, Any] = {"rounds": 6, "lr": 0.05, "selection": "all", "engine": Serial()}
+    return shoal.run(name, toy, small_net, **{**common, **settings})
+
+
+def pictures(got: shoal.Run) -> dict[int, Any]:
+    return {r["round"]: r["likeness"] for r in got.history if "likeness" in r}
+
+
+def test_a_picture_at_powers_of_two_and_when_groups_change(toy: Federation) -> None:
+    assert list(pictures(run("fedavg", toy))) == [1, 2, 4]
+    assert list(pictures(run("cfl", toy, split_rounds="3"))) == [1, 2, 3, 4]
+    assert next(iter(pictures(run("fedgroup", toy, groups=2)))) == 0
+
+
+def test_pairs_are_the_similarity_of_what_was_compared(toy: Federation) -> None:
+    seen: list[Representation] = []
+
+    class Watching(shoal.CFL):
+        def step(self, state: Any, engine: Any, key: Any) -> Any:
+            state, record = super().step(state, engine, key)
+            assert record.representation is not None
+            seen.append(record.representation)
+            return state, record
+
+    [picture] = pictures(shoal.run(Watching(), toy, small_net, rounds=1, engine=Serial())).values()
+    want = cosine(seen[0].rows_ND)
+    np.testing.assert_allclose(unpack(picture["pairs"], 12, 1.0), want, atol=0.005 + 1e-9)
+    assert (picture["what"], picture["ids"], picture["group"]) == ("updates", list(toy.ids), [0] * 12)
+    assert toy.truth is not None
+    assert picture["truth"] == toy.truth.tolist()
+
+
+def test_distances_of_local_models_are_between_where_clients_ended() -> None:
+    seen = Representation(
+        "x", "euclidean", ("a", "b"), np.ones((2, 2)), np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([1, 0])
+    )
+    [block] = blocks(seen, np.arange(2))
+    assert block.tolist() == [[1.5, 2.0], [-1.5, -2.0]]  # (4, 5) and (1, 1), around their mean
+
+
+def test_large_cohorts_are_sampled(toy: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similarity, "MAX_CLIENTS", 5)
+    monkeypatch.setattr(record, "MAX_MEMBERS", 6)
+    got = run("wecfl", toy, groups=2)
+    shown = {tuple(p["ids"]) for p in pictures(got).values()}
+    assert [len(ids) for ids in shown] == [5]
+    assert pictures(got)[1]["of"] == 12
+    assert len({tuple(r["members"]["ids"]) for r in got.history}) == 1
+    assert all(len(r["members"]["ids"]) == 6 for r in got.history)
+
+
+def test_groups_and_labels_add_up_and_are_written_once(toy: Federation, tmp_path: Path) -> None:
+    got = run("fedgroup", toy, groups=2, out=tmp_path / "r")
+    for r in got.history:
+        sizes = [r["members"]["group"].count(k) for k in range(2)]
+        assert sizes == r["group_size"]
+    last = got.history[-1]
+    assert np.sum(last["labels"]["samples"]) == sum(last["clients"]["total"])
+    weights = [sum(s) for s in last["labels"]["samples"]]
+    assert np.average(last["group_loss"], weights=weights) == pytest.approx(last["test_loss"])
+    lines = [json.loads(line) for line in (tmp_path / "r" / "records.jsonl").read_text().splitlines()]
+    assert [set(line["members"]) for line in lines[1:]] == [set()] * 6
+    assert list(Folder(tmp_path / "r").history()) == list(got.history)

@@ -1,0 +1,39 @@
+"""Every way an answer can be wrong has a reason; a right one has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shoal.types import Field
+from shoal.validate import check
+from tests.support import FAULTS
+
+FIELDS = {"update": Field("float", ("P",)), "count": Field("count"), "loss": Field("float")}
+GOOD = {"update": np.ones(3, np.float32), "count": 7, "loss": 0.5}
+
+
+def judge(answer: object) -> str | None:
+    return check(answer, FIELDS, {"P": 3}, np.dtype("float32"), announced=7)  # type: ignore[arg-type]
+
+
+def test_a_right_answer_passes() -> None:
+    assert judge(GOOD) is None
+    assert judge({**GOOD, "count": np.int32(70)}) is None  # ten times the announced size is the limit
+    assert judge({**GOOD, "count": 7.0}) is None  # a whole number, however it is written
+
+
+@pytest.mark.parametrize("kind", [k for k in FAULTS if k != "raises"])
+def test_each_fault_has_its_reason(kind: str) -> None:
+    spoil, word = FAULTS[kind]
+    assert word in (judge(spoil(dict(GOOD))) or "")
+
+
+def test_bounds_of_integers() -> None:
+    fields = {"right": Field("int", low=0, high=5)}
+    dims, dtype = {"P": 1}, np.dtype("float32")
+    assert check({"right": 5}, fields, dims, dtype, 1) is None
+    assert check({"right": -1}, fields, dims, dtype, 1) == "right is below 0"
+    assert check({"right": 6}, fields, dims, dtype, 1) == "right is above 5"
+    assert check({"right": True}, fields, dims, dtype, 1) == "right is a bool, not a number or an array"
+    assert "dtype float64" in (check({"right": 1.0}, fields, dims, dtype, 1) or "")
