@@ -82,6 +82,7 @@ def test_names_are_shown_and_never_run(runs: dict[str, Path], opened: Open) -> N
     assert HOSTILE[1] in legend
     assert page.locator("img").count() == 0
     page.locator("#figure-clients details summary").click()
+    page.wait_for_selector("#figure-clients details table")  # made when the details open, after the click
     table = page.inner_text("#figure-clients details")
     assert all(name in table for name in HOSTILE)
     assert any("<script>alert" in tick for tick in page.locator("#figure-clients .ytick").all_text_contents())
