@@ -90,5 +90,5 @@ def test_a_round_in_which_nobody_answers_changes_nothing(start: str) -> None:
 
 
 def test_random_models_must_be_counted() -> None:
-    with pytest.raises(BadInput, match="groups=auto needs init=kmeans"):
+    with pytest.raises(BadInput, match="groups=auto needs init=directions"):
         shoal.run("fesem", make_toy(), small_net, rounds=1, engine=Serial(), groups="auto", init="random_models")

@@ -159,7 +159,7 @@ def test_tiny_like_and_wide_groups() -> None:
 def test_empty_groups_and_collapse() -> None:
     gone = rows({"group_size": [10, 0, 5, 0]})
     assert said("ifca", {}, gone)["empty groups"].change == {"init_min_share": 0.1}
-    assert said("fesem", {"init": "random_models"}, gone)["empty groups"].change == {"init": "kmeans"}
+    assert said("fesem", {"init": "random_models"}, gone)["empty groups"].change == {"init": "directions"}
     assert said("wecfl", {}, gone)["empty groups"].change == {"groups": 2}
     one = said("ifca", {}, rows({"group_size": [15, 0]}))["empty groups"]
     assert "all clients are in one of 2 groups" in one.text

@@ -308,7 +308,9 @@ def test_diagnostics_change_nothing_and_are_what_the_theory_says(name: str, toy:
 
 
 def test_the_centre_of_fesem_is_the_mean_of_its_clients_statistics_and_counters_included(toy: Federation) -> None:
-    plan = prepare("fesem", toy, small_net, {"groups": 3, "rounds": 5, "selection": "all", "lr": 0.1}).plan
+    plan = prepare(
+        "fesem", toy, small_net, {"groups": 3, "rounds": 5, "selection": "all", "lr": 0.1, "init": "kmeans"}
+    ).plan
     moved = 0
     results = played(plan)
     for old, new in pairwise(results[1:]):

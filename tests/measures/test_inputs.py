@@ -39,6 +39,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "gradient_noise": (m.gradient_noise, (ROWS, WEIGHTS, WEIGHTS)),
     "smoothness": (m.smoothness, (ROWS, ROWS[::-1].copy(), WEIGHTS)),
     "clustering_step": (m.clustering_step, (WEIGHTS, WEIGHTS, 1.0)),
+    "clarity": (m.clarity, (np.linspace(0, 1, len(LABELS)), LABELS)),
+    "unit": (m.unit, (ROWS,)),
     "silhouette": (m.silhouette, (1 - SQUARE, LABELS)),
     "silhouettes": (m.silhouettes, (1 - SQUARE, LABELS)),
     "within": (m.within, (ROWS, LABELS, WEIGHTS)),

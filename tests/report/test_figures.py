@@ -191,11 +191,22 @@ def test_the_number_of_groups_is_not_said_to_be_chosen_where_it_was_given(
     runs: dict[str, Path], given: object, words: str
 ) -> None:
     run = read_run(runs["wecfl"])
-    history = History([{**run.history[0], "measures": {"silhouette": {"2": 0.5, "3": 0.75}}}, *run.history[1:]])
+    rest = [{**r, "measures": {}} for r in run.history[1:]]
+    history = History([{**run.history[0], "measures": {"silhouette": {"2": 0.5, "3": 0.75}}}, *rest])
     drawn = silhouette(replace(run, history=history, config={**run.config, "wecfl": {"groups": given}}))
     assert isinstance(drawn, Figure)
     assert words in drawn.caption
     assert drawn.rows == [[2, 0.5], [3, 0.75]]
+
+
+@pytest.mark.parametrize(("clear", "words"), [(0.25, "whose clarity reaches 0.2 was taken"), (0.1, "one group")])
+def test_groups_that_do_not_stand_out_are_said_to_be_none(runs: dict[str, Path], clear: float, words: str) -> None:
+    run, seen = read_run(runs["wecfl"]), {"silhouette": {"2": 0.5, "3": 0.75}, "clarity": {"2": clear, "3": 0.0}}
+    history = History([{**run.history[0], "measures": seen}, *run.history[1:]])
+    drawn = silhouette(replace(run, history=history, config={**run.config, "wecfl": {"groups": "auto"}}))
+    assert isinstance(drawn, Figure)
+    assert words in drawn.caption
+    assert drawn.rows == [[2, 0.5, clear], [3, 0.75, 0.0]]
 
 
 def partly(run: LoadedRun, rounds: int) -> LoadedRun:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
 from shoal.algorithms.parts.diagnostics import Fitted, diagnose
-from shoal.algorithms.parts.em_steps import fill_empty, first_groups, from_new_centres
+from shoal.algorithms.parts.em_steps import Start, fill_empty, first_groups, from_new_centres
 from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups, fit_measures
 from shoal.algorithms.registry import algorithm
@@ -26,6 +26,7 @@ from shoal.tasks import Train
 from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Representation, Select, Solver, option
 
 TO_CONVERGENCE = 300
+PRETRAIN_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ class FeSEM(Algorithm):
 
     groups: Groups = option(3, "number of centres, or auto")
     criterion: Criterion = option("cosine", "what groups=auto asks: cosine or euclidean silhouette, gap, elbow")
-    start: Literal["kmeans", "random_models"] = option("kmeans", "first centres: k-means, or random models", key="init")
+    start: Start = option(
+        "directions", "first centres: directions or kmeans of first updates, random_models", key="init"
+    )
     cluster_params: str = option("all", "what the distance sees: all, fc, last, or the name of a tensor")
     weights: Literal["uniform", "samples"] = option("uniform", "importance lambda_i of a client: 1, or its samples")
     em_steps: int = option(1, "E and M steps a round; 0: until nothing changes", low=0)
@@ -70,25 +73,35 @@ class FeSEM(Algorithm):
     def mean(self) -> Mean:
         return Mean("samples" if self.weights == "samples" else "clients")
 
+    @property
+    def first_solver(self) -> Solver:
+        """What clients train with from w_0: to count groups they need FedGroup's pre-training (departure D99)."""
+        return self.solver.pretraining(PRETRAIN_STEPS) if self.groups == "auto" else self.solver
+
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
         if self.start == "random_models" and self.groups == "auto":
-            raise BadInput("groups=auto needs init=kmeans: random models must be counted beforehand")
+            raise BadInput("groups=auto needs init=directions: random models must be counted beforehand")
         w0_P = engine.layout.init(key("init"))
-        k = 1 if self.start == "kmeans" or self.groups == "auto" else self.groups
+        k = 1 if self.start != "random_models" or self.groups == "auto" else self.groups
         return State(engine.layout.init_many(k, key("init")), Table(), w0_P, w0_P[None][:0]), Record()
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         """Train, E step, M step: the papers' cycle from another place on (departure D57)."""
-        first = self.start == "kmeans" and not len(state.first_KP)  # departure D56: everybody trains once from w_0
+        first = self.start != "random_models" and not len(
+            state.first_KP
+        )  # departure D56: everybody trains once from w_0
         state, cohort = (state, engine.clients.ids) if first else self._cohort(state, engine, key)
-        got = engine.map(Train(self.solver), cohort, state.Omega_KP, state.group.get(cohort, 0), key("train"))
+        solver = self.first_solver if first else self.solver
+        got = engine.map(Train(solver), cohort, state.Omega_KP, state.group.get(cohort, 0), key("train"))
         if not len(got):  # min_answers=0
             return state, Record(trained=got)
         omega_NP, lambda_N = state.Omega_KP[got.which_N] + got["update"], self.mean.shares(got["update"], got["count"])
         seen_ND, learnt_ND = (self._seen(rows_NP, engine.layout) for rows_NP in (omega_NP, got["update"]))
         events: tuple[dict[str, Any], ...] = ()
         if first:
-            found, measures = first_groups(seen_ND, learnt_ND, lambda_N, self.groups, self.criterion, key("cluster"))
+            found, measures = first_groups(
+                seen_ND, learnt_ND, lambda_N, self.start, self.groups, self.criterion, key("cluster")
+            )
         else:
             found, measures, events = self._e_step(state, got, seen_ND, lambda_N, engine)
         start_KP = np.repeat(state.Omega_KP, len(found.centres_KD), 0) if first else state.Omega_KP
@@ -108,7 +121,7 @@ class FeSEM(Algorithm):
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         """Train from w_0, then the nearest of the groups' mean first solutions (random models: of the centres)."""
         zeros_N = np.zeros(len(cohort), int)
-        got = engine.map(Train(self.solver), cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
+        got = engine.map(Train(self.first_solver), cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
         centres_KP = state.first_KP if len(state.first_KP) else state.Omega_KP
         seen_ND = self._seen(state.w0_P + got["update"], engine.layout)
         return replace(got, which_N=e_step(seen_ND, self._seen(centres_KP, engine.layout)))
@@ -137,7 +150,7 @@ class FeSEM(Algorithm):
         before = wecfl_objective(seen_ND, centres_KD, got.which_N, lambda_N)
         found = lloyd(seen_ND, centres_KD, lambda_N, self.em_steps or TO_CONVERGENCE)
         moved: list[int] = []
-        if self.refill and self.start == "kmeans":
+        if self.refill and self.start != "random_models":
             members_N = state.group.put(got.cohort, found.labels_N).get(engine.clients.ids, -1)
             found, moved = fill_empty(found, seen_ND, lambda_N, members_N)
         changed = int((found.labels_N != got.which_N).sum())

@@ -42,7 +42,8 @@ class ModelSimilarity:
         correlation: Of EDC with MADC over all pairs, by the number m of directions.
         line: Slope and intercept of EDC over MADC, m as asked for.
         silhouette: By number of groups.
-        groups: The number that fits best.
+        clarity: How clearly groups stand out, by their number.
+        groups: The number that fits best; 1: no groups stand out.
         labels_N: The group of each client then.
         ari: Agreement of those groups with the planted ones; None where none are known.
         cosine_NN: Cosine of the updates of every pair.
@@ -60,6 +61,7 @@ class ModelSimilarity:
     correlation: Mapping[int, float]
     line: tuple[float, float]
     silhouette: Mapping[str, float]
+    clarity: Mapping[str, float]
     groups: int
     labels_N: Array
     ari: float | None
@@ -187,6 +189,7 @@ def compare(
         correlation=by_m,
         line=fitted(madc_NN[pairs], edc_NN[pairs]),
         silhouette=values["silhouette"],
+        clarity=values["clarity"],
         groups=k,
         labels_N=labels_N,
         ari=None if planted_N is None else agreement(planted_N, labels_N),

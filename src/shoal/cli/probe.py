@@ -72,7 +72,7 @@ def document(found: Probe) -> dict[str, Any]:
     """The probe for programs; the matrices are left out."""
     from shoal.loop.record import to_json
 
-    keys = ("model", "parameters", "contrast", "correlation", "line", "silhouette", "groups", "ari")
+    keys = ("model", "parameters", "contrast", "correlation", "line", "silhouette", "clarity", "groups", "ari")
     settings = found.settings.model_dump(include={"data", "partition", "seed", "data_seed", "lr", "batch", "steps"})
     shown = [
         {k: to_json(getattr(similarity, k)) for k in keys} | {"labels": similarity.labels_N.tolist()}
@@ -108,8 +108,9 @@ def show(console: Console, found: Probe) -> None:
         echo(console, line)
     echo(console, "cosine of updates: blank up to 0, darker to 1", style="dim")
     again = [f"{k}={v}" for k, v in (("data", settings.data), ("partition", settings.partition)) if v]
-    keys = [*again, f"groups={first.groups}", f"lr={settings.lr:g}"]
-    echo(console, f"\nNext: {command('run', 'fedavg', 'local', 'fedgroup', *keys)}")
+    if first.groups > 1:
+        again = ["fedgroup", *again, f"groups={first.groups}"]
+    echo(console, f"\nNext: {command('run', 'fedavg', 'local', *again, f'lr={settings.lr:g}')}")
 
 
 def verdict(similarity: ModelSimilarity) -> str:
@@ -118,9 +119,10 @@ def verdict(similarity: ModelSimilarity) -> str:
     planted = (
         "" if similarity.ari is None else f"; against the planted groups: adjusted Rand index {similarity.ari:.2f}"
     )
-    if best < 0.15:
-        found = f"no number fits well (best {best:.2f} with {similarity.groups}): clients look alike, or all different"
-        return found + planted
+    if similarity.groups == 1:
+        clearest = max(similarity.clarity, key=lambda k: similarity.clarity[k])
+        found = f"no groups: nothing stands out, {clearest} groups least little ({similarity.clarity[clearest]:.2f})"
+        return f"{found}; clients look alike, or differ by degrees{planted}"
     return f"{similarity.groups} groups fit best ({best:.2f}){planted}"
 
 

@@ -13,7 +13,7 @@ from shoal.measures.convergence import (
 from shoal.measures.cosine import cosine, cosine_from_gram, cosine_to, dissimilarity
 from shoal.measures.cpd import ClassKernel, cpd, cpd_pairs, grouping_objective
 from shoal.measures.edc import edc, edc_embedding
-from shoal.measures.gram import coordinates, gram, norms
+from shoal.measures.gram import coordinates, gram, norms, unit
 from shoal.measures.l2 import pairwise_squared_l2, squared_l2
 from shoal.measures.madc import madc
 from shoal.measures.metric import Metric, pairwise
@@ -25,6 +25,7 @@ from shoal.measures.validity import (
     Cluster,
     Criterion,
     choose_k,
+    clarity,
     gap,
     silhouette,
     silhouettes,
@@ -44,6 +45,7 @@ __all__ = [
     "coordinates",
     "gram",
     "norms",
+    "unit",
     "squared_l2",
     "pairwise_squared_l2",
     "Metric",
@@ -60,6 +62,7 @@ __all__ = [
     "Cluster",
     "Criterion",
     "choose_k",
+    "clarity",
     "gap",
     "silhouette",
     "silhouettes",

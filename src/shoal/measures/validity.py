@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -16,6 +17,7 @@ Criterion = Literal["silhouette", "gap", "within"]
 Cluster = Callable[[Array, int, np.random.Generator], Array]  # points, number of groups, randomness -> labels
 
 REFERENCES = 10  # uniform samples the gap statistic compares with
+FEW = 0.1  # share of the clients who may stand between groups that stand out
 
 
 class Choice(NamedTuple):
@@ -24,6 +26,7 @@ class Choice(NamedTuple):
     Attributes:
         k: The number of groups.
         values: The criterion's value for each candidate.
+        clarity: Of the silhouette: how clearly the groups of each candidate stand out.
 
     >>> Choice(3, {2: 0.4, 3: 0.7}).k
     3
@@ -31,6 +34,7 @@ class Choice(NamedTuple):
 
     k: int
     values: dict[int, float]
+    clarity: Mapping[int, float] = MappingProxyType({})
 
 
 def within(rows_ND: Array, labels_N: Array, weights_N: Array | None = None) -> float:
@@ -123,6 +127,27 @@ def silhouettes(distances_NN: Array, labels_N: Array) -> Array:
     return np.where(sizes_K[own_N] > 1, scores_N, 0.0)
 
 
+def clarity(silhouettes_N: Array, labels_N: Array) -> float:
+    """How clearly groups stand out: the silhouette that nine of ten clients reach and that every group has on average.
+
+    The mean over all clients hides what tells groups from a continuum: where clients differ by degrees some groups are
+    tight, but many clients stand between two of them, and where they do not differ a group is an outlier or two.
+
+    Args:
+        silhouettes_N: Of the clients, by their groups.
+        labels_N: The group of each client.
+
+    Returns:
+        The tenth percentile of the clients' silhouettes, or the lowest mean of a group if that is less.
+
+    >>> clarity(np.array([0.5, 0.7, 0.9, 0.1]), np.array([0, 0, 1, 1])), clarity(np.zeros(3), np.zeros(3, int))
+    (0.1, 0.0)
+    """
+    sums_K, sizes_K = np.bincount(labels_N, silhouettes_N), np.bincount(labels_N)
+    reached = np.quantile(silhouettes_N, FEW, method="lower")
+    return float(min(reached, (sums_K[sizes_K > 0] / sizes_K[sizes_K > 0]).min()))
+
+
 def gap(
     rows_ND: Array, k: int, cluster: Cluster, rng: np.random.Generator, references: int = REFERENCES
 ) -> tuple[float, float]:
@@ -162,10 +187,12 @@ def choose_k(
     criterion: Criterion,
     rng: np.random.Generator,
     distances_NN: Array | None = None,
+    least: float = -1.0,
 ) -> Choice:
     """The number of groups that fits best among the candidates, and the criterion's value for each of them.
 
-    `silhouette`: the largest mean silhouette, by `distances_NN` or else Euclidean. `gap`: the smallest k whose gap is
+    `silhouette`: the largest mean silhouette, by `distances_NN` or else Euclidean, among the candidates whose groups
+    stand out by `least` at least (`clarity`); 1 if there is none. `gap`: the smallest k whose gap is
     not below the next candidate's by more than that one's standard error. `within`: the elbow of the sum of squares,
     the candidate that lies deepest below the straight line from k = 1 to the largest candidate. Ties go to the
     smallest k. `cluster` makes the labels: it is the method whose number of groups is in question.
@@ -177,6 +204,7 @@ def choose_k(
         criterion: `silhouette`, `gap` or `within`.
         rng: Randomness of the clustering and of the gap's samples.
         distances_NN: What the silhouette is computed from.
+        least: How clearly groups must stand out, by the silhouette; -1: all do.
 
     Returns:
         The number chosen, and the criterion's values.
@@ -196,8 +224,10 @@ def choose_k(
     if criterion == "silhouette":
         if distances_NN is None:
             distances_NN = np.sqrt(pairwise_squared_l2(rows_ND))
-        values = {k: silhouette(distances_NN, labels[k]) for k in ks}
-        return Choice(max(ks, key=lambda k: values[k]), values)
+        each = {k: silhouettes(distances_NN, labels[k]) for k in ks}
+        values = {k: float(each[k].mean()) for k in ks}
+        clear = {k: clarity(each[k], labels[k]) for k in ks}
+        return Choice(max((k for k in ks if clear[k] >= least), key=lambda k: values[k], default=1), values, clear)
     if criterion == "within":
         values = {k: within(rows_ND, labels[k]) for k in ks}
         return Choice(_elbow(values, within(rows_ND, np.zeros(len(rows_ND), int))), values)

@@ -125,8 +125,8 @@ def build_algorithm(name: str, own: Mapping[str, Any], settings: Settings, clien
         if key == "groups" and value == "auto" and not ALGORITHMS.traits(name).get("finds_number"):
             able = sorted({*ALGORITHMS.having("takes_number")} & {*ALGORITHMS.having("finds_number")})
             raise BadInput(
-                f"{name} does not find the number of groups by itself; give one, such as groups=4, "
-                f"or take a method that does: {listing(able)}"
+                f"{name} does not find the number of groups by itself; give one, such as groups=4 (`shoal probe` shows "
+                f"how many there are), or take a method that does: {listing(able)}"
             )
         values[field.name] = read_option(key, value, TypeAdapter(hints[field.name]))
         check_bounds(key, values[field.name], field.metadata.get("low"))

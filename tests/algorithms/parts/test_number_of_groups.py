@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from shoal.algorithms.parts.number_of_groups import fit_measures, number_of_groups
+from shoal.clusterers import kmeans
 from shoal.seeds import Key
 from shoal.types import Array
+
+A, A20 = np.array([0, 0, 1]), np.arange(20)
 
 
 def in_order(rows_ND: Array, k: int, rng: np.random.Generator) -> Array:
@@ -37,6 +40,34 @@ def test_the_number_that_fits_is_found_and_a_number_that_is_given_is_taken() -> 
     given, same = number_of_groups(angles(12), 5, in_order, Key(0))
     assert given == 5
     assert same == values  # the others are looked at all the same
+
+
+def test_clients_that_learn_alike_but_for_noise_are_one_group() -> None:
+    rows = np.ones(50) + np.random.default_rng(0).normal(size=(20, 50))
+    found, values = number_of_groups(rows, "auto", lambda x, k, rng: kmeans(x, k, np.ones(20), rng).labels_N, Key(0))
+    assert found == 1
+    assert max(values["silhouette"].values()) > 0.02 > max(values["clarity"].values())
+
+
+def test_clarity_by_hand() -> None:
+    """Directions at 0, 30 and 60 degrees, cut after the second.
+
+    The first is 1 - cos 30 = 0.134 from its own and 1/2 from the other group: silhouette (0.5 - 0.134) / 0.5 = 0.732.
+    The second is as far from both, and the third alone: 0.
+    """
+    three = np.deg2rad([0.0, 30.0, 60.0])
+    _, values = number_of_groups(np.stack([np.cos(three), np.sin(three)], 1), "auto", lambda x, k, r: A, Key(0))
+    assert values["silhouette"]["2"] == pytest.approx(0.7320508 / 3)
+    assert values["clarity"]["2"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("outliers", [1, 2])
+def test_one_client_of_ten_may_stand_between_groups(outliers: int) -> None:
+    """Ten clients at 0 degrees and ten at 90, of which so many of the first stand at 45."""
+    turn = np.deg2rad(np.array([0.0] * (10 - outliers) + [45.0] * outliers + [90.0] * 10))
+    rows = np.stack([np.cos(turn), np.sin(turn)], 1)
+    found, _ = number_of_groups(rows, "auto", lambda x, k, r: A20 // 10 if k == 2 else A20 % k, Key(0))
+    assert found == (2 if outliers == 1 else 1)
 
 
 @pytest.mark.parametrize("n", [1, 2])

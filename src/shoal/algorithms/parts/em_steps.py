@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups, fit_measures, number_of_groups
-from shoal.clusterers import Clusters, kmeans, reseed
-from shoal.measures import coordinates, wecfl_objective
+from shoal.clusterers import Clusters, kmeans, m_step, reseed
+from shoal.measures import coordinates, unit, wecfl_objective
 from shoal.measures.validity import Cluster
 from shoal.seeds import Key
 from shoal.types import Answers, Array
 
+Start = Literal["directions", "kmeans", "random_models"]
+
 
 def first_groups(
-    seen_ND: Array, learnt_ND: Array, lambda_N: Array, groups: Groups, criterion: Criterion, key: Key
+    seen_ND: Array, learnt_ND: Array, lambda_N: Array, start: Start, groups: Groups, criterion: Criterion, key: Key
 ) -> tuple[Clusters, dict[str, Any]]:
-    """Weighted k-means++ on first solutions, the best of ten starts (departure D56).
+    """k-means++ on what clients learnt first, the best of ten starts (departure D56).
 
     Args:
         seen_ND: What the distance sees of the clients' solutions.
         learnt_ND: The same of their updates, by which the number of groups is found.
         lambda_N: How much each client counts.
+        start: `directions`: updates of length one, all clients alike (departure D98); `kmeans`: solutions and weights.
         groups: A number, or `auto`.
         criterion: What `auto` asks.
         key: Of the draws.
@@ -31,9 +34,15 @@ def first_groups(
     Returns:
         Groups and centres, and how well they fit, for the record.
     """
-    cluster: Cluster = lambda rows_ND, k, rng: kmeans(rows_ND, k, lambda_N, rng).labels_N  # noqa: E731
-    k, values = number_of_groups(coordinates(learnt_ND), groups, cluster, key("how many"), criterion)
-    found = kmeans(seen_ND, k, lambda_N, key.rng())
+    by_direction = start == "directions"
+    weights_N = np.ones(len(lambda_N)) if by_direction else lambda_N
+    cluster: Cluster = lambda rows_ND, k, rng: kmeans(rows_ND, k, weights_N, rng).labels_N  # noqa: E731
+    rows_ND = coordinates(unit(learnt_ND) if by_direction else learnt_ND)
+    k, values = number_of_groups(rows_ND, groups, cluster, key("how many"), criterion)
+    found = kmeans(unit(learnt_ND) if by_direction else seen_ND, k, weights_N, key.rng())
+    if by_direction:
+        centres_KD = m_step(seen_ND, found.labels_N, lambda_N, np.tile(seen_ND.mean(0), (k, 1)))
+        found = Clusters(found.labels_N, centres_KD, wecfl_objective(seen_ND, centres_KD, found.labels_N, lambda_N))
     return found, {"F": found.F, **fit_measures(seen_ND, found.labels_N, learnt_ND), **values}
 
 

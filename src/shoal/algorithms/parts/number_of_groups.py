@@ -16,6 +16,7 @@ from shoal.types import Array
 Groups = Annotated[int, Field(ge=1)] | Literal["auto"]
 Criterion = Literal["cosine", "euclidean", "gap", "elbow"]
 MOST = 10  # groups that are considered
+LEAST = 0.2  # silhouette that nearly every client and every group must reach, else there is one group (departure D97)
 LOOK = 200  # clients up to which a given number is looked at beside the others, for the records
 
 
@@ -24,9 +25,10 @@ def number_of_groups(
 ) -> tuple[int, Mapping[str, Any]]:
     """The number of groups, and for the records the criterion's value for every number that was considered.
 
-    `cosine` and `euclidean`: the largest silhouette by that distance of the updates; `gap`: the gap statistic, which
-    may say 1; `elbow`: the bend of the within-group sum of squares. A number that the user gives is taken; the others
-    are looked at all the same while clients are few.
+    `cosine` and `euclidean`: the largest silhouette by that distance of the updates, and 1 unless groups stand out
+    for nearly everybody (departure D97); `gap`: the gap statistic, which may say 1; `elbow`: the bend of the
+    within-group sum of squares. A number that the user gives is taken; the others are looked at all the same while
+    clients are few.
 
     >>> rows = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0], [-1.0, 0.0], [-2.0, 0.1]])
     >>> number_of_groups(rows, "auto", lambda x, k, rng: np.arange(6) * k // 6, Key(0))[0]
@@ -39,14 +41,17 @@ def number_of_groups(
         return 1, {}
     ks, rng = range(1 if criterion == "gap" else 2, most + 1), key.rng()
     if criterion == "cosine" or criterion == "euclidean":
-        name, found = (
-            "silhouette",
-            choose_k(updates_NP, ks, cluster, "silhouette", rng, pairwise(updates_NP, criterion)),
-        )
+        found = choose_k(updates_NP, ks, cluster, "silhouette", rng, pairwise(updates_NP, criterion), LEAST)
+        values = {"silhouette": by_number(found.values), "clarity": by_number(found.clarity)}
     else:
-        name, found = criterion, choose_k(updates_NP, ks, cluster, "gap" if criterion == "gap" else "within", rng)
-    values = {str(k): value for k, value in found.values.items()}
-    return (found.k if groups == "auto" else groups), {name: values}
+        found = choose_k(updates_NP, ks, cluster, "gap" if criterion == "gap" else "within", rng)
+        values = {criterion: by_number(found.values)}
+    return (found.k if groups == "auto" else groups), values
+
+
+def by_number(values: Mapping[int, float]) -> dict[str, float]:
+    """As records hold them."""
+    return {str(k): value for k, value in values.items()}
 
 
 def fit_measures(points_ND: Array, labels_N: Array, updates_NP: Array | None = None) -> dict[str, Any]:

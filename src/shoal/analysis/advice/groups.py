@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from statistics import median
+from typing import Any
 
+from shoal.algorithms.parts.number_of_groups import LEAST
 from shoal.analysis.advice.advice_input import Advice, AdviceInput, listed
 from shoal.analysis.measured import by_count, numbers
 from shoal.analysis.units import percent
@@ -21,8 +23,15 @@ def number(seen: AdviceInput) -> Iterator[Advice]:
     if not values:
         return
     best = max(values, key=lambda k: values[k])
-    numbers = {"silhouette": values, "best": int(best)}
-    if values[best] < FAINT:
+    clarity = next(iter(seen.measured("clarity", by_count)), {})
+    numbers: dict[str, Any] = {"silhouette": values, "best": int(best)}
+    if clarity and max(clarity.values()) < LEAST:
+        clearest = max(clarity, key=lambda k: clarity[k])
+        text = f"no groups stand out: {clearest} do so most clearly ({clarity[clearest]:.2f} of {LEAST:g} needed),"
+        text += " so clients look alike, or differ by degrees"
+        yield Advice("groups", f"{text}; compare with fedavg and local", {**numbers, "clarity": clarity})
+        return
+    if not clarity and values[best] < FAINT:  # records from before clarity was measured
         text = (
             f"no number of groups fits (silhouette by number: {listed(values)}): clients look alike, or all different"
         )
@@ -94,8 +103,8 @@ def lost(seen: AdviceInput) -> Iterator[Advice]:
         )
         yield Advice("empty groups", text, numbers, {"init_min_share": least})
     elif seen.own.get("init") == "random_models":
-        text = f"{what}: clients stay nearest to the random model they began at; begin with k-means"
-        yield Advice("empty groups", text, numbers, {"init": "kmeans"})
+        text = f"{what}: clients stay nearest to the random model they began at; begin with what clients learn"
+        yield Advice("empty groups", text, numbers, {"init": "directions"})
     else:
         yield Advice("empty groups", f"{what}: fewer groups would do", numbers, {"groups": len(sizes) - len(empty)})
 

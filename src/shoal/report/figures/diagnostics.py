@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from shoal.algorithms.parts.number_of_groups import LEAST
 from shoal.analysis.measured import by_count, measured, number
 from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, axis, line, rounds_axis, thin
 from shoal.report.figures.curves import four
@@ -52,14 +53,24 @@ def silhouette(loaded: LoadedRun) -> FigureOrReason:
     found = next((value for _, value in measured(loaded.history, "silhouette", by_count)), None)
     if found is None:
         return NoFigure("silhouette", title, "the number of groups was given, not looked for (groups=auto does)")
-    x, y = [int(k) for k in found], [four(v) for v in found.values()]
-    trace = line(x, y, "silhouette", "@g0", width=2) | {"mode": "lines+markers"}
+    clarity = next((value for _, value in measured(loaded.history, "clarity", by_count)), {})
+    x, y, clear = [int(k) for k in found], [four(v) for v in found.values()], [four(v) for v in clarity.values()]
+    traces = [line(x, y, "silhouette", "@g0", width=2) | {"mode": "lines+markers"}]
+    if clarity:
+        traces.append(line(x, clear, "clarity", "@g1", width=2) | {"mode": "lines+markers"})
     given = loaded.own.get("groups")
-    taken = {"auto": "the highest was taken", None: "1 is best"}.get(given, f"groups={given} was given, and taken")
+    best = "the highest was taken"
+    if clarity:
+        stands = max(clarity.values()) >= LEAST
+        best = f"the highest whose clarity reaches {LEAST:g} was taken" if stands else "none stands out: one group"
+    taken = {"auto": best, None: "1 is best"}.get(given, f"groups={given} was given, and taken")
     caption = f"Silhouette of every number of groups considered; {taken}. A flat curve is a guess."
+    if clarity:
+        caption += " Clarity is the silhouette that nine of ten clients and every group reach."
     layout = {"xaxis": axis("groups (number)", dtick=1), "yaxis": axis("silhouette (1 is best)")}
-    rows: list[list[Cell]] = [[k, v] for k, v in zip(x, y, strict=True)]
-    return Figure("silhouette", title, caption, ("groups", "silhouette"), rows, [trace], layout)
+    shown = {"groups": x, "silhouette": y} | ({"clarity": clear} if clarity else {})
+    rows: list[list[Cell]] = [list(row) for row in zip(*shown.values(), strict=True)]
+    return Figure("silhouette", title, caption, tuple(shown), rows, traces, layout)
 
 
 def discrepancy(loaded: LoadedRun) -> FigureOrReason:
