@@ -81,6 +81,6 @@ def test_with_weighting_first_a_model_moves_by_one_update_of_those_who_chose_it(
         state = shoal.IFCA.state(np.ones((2, 2)), state.group, state.server)
         state, record = method.step(state, engine, Key(0).at(t))
         assert state.theta_KP[1].tolist() == [1.0, 1.0]
-        assert len(record.trained) == 2
+        assert record.trained is not None and len(record.trained) == 2
         moved.append(round(float(state.theta_KP[0, 0]) - 1, 9))
     assert set(moved) == {0.25, 0.5}
