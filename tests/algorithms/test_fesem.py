@@ -167,3 +167,67 @@ def test_weighting_is_another_name_of_weights() -> None:
     assert a.serving.models_KP.tobytes() == b.serving.models_KP.tobytes()
     with pytest.raises(BadInput, match="weights is given twice"):
         shoal.run("fesem", toy, small_net, rounds=1, engine=Serial(), weights="samples", weighting="first")
+
+
+# ------------------------------------------------------------------------------------------- the E step in general form
+
+
+def test_by_cosine_clients_are_told_apart_by_the_direction_of_their_solutions() -> None:
+    # Solutions (1, 1) + a (1, -1) with a = 0.4, 0.8, -0.8, -0.4. Groups of directions: ann and bob, cyd and dan; F is
+    # the mean of 2 (1 - cos half the angle between the two), and both pairs are mirror images of each other.
+    method = shoal.FeSEM(groups=2, distance="cosine", select=All(), solver=SGD(lr=0.8, batch=10))
+    _, state, record = after_first_round(method)
+    assert state.group.get(("ann", "bob", "cyd", "dan"), -1).tolist() == [0, 0, 1, 1]
+    angle = np.arctan(0.8) - np.arctan(0.4)  # of (1 + a, 1 - a) from (1, 1): arctan a
+    close(np.array(record.measures["F"]), 2 * (1 - np.cos(angle / 2)))
+    close(state.Omega_KP, START + np.array([[0.6], [-0.6]]) * AWAY)  # models are plain means all the same
+    assert record.representation.measure == "cosine"
+
+
+def test_by_updates_clients_go_to_the_group_of_the_nearest_mean_update() -> None:
+    # Updates 0.4, 0.8, -0.8, -0.4 along (1, -1): the first groups and centres 0.6 and -0.6 are those of the models.
+    # Next round: dan's samples have class 0 now. It trains from START - 0.6 (1, -1), where scores differ by -1.2: p of
+    # class 0 is 1 / (1 + exp(1.2)), its update 0.8 (1 - p) = 0.615 > 0 is nearer to 0.6 than to -0.6, though its model,
+    # at -0.6 + 0.615 = 0.015 from START, lies half way.
+    method = shoal.FeSEM(groups=2, represent="update", select=All(), solver=SGD(lr=0.8, batch=10))
+    engine, state, record = after_first_round(method)
+    close(state.G_KD, np.array([[0.6], [-0.6]]) * AWAY)
+    assert record.representation.what == "updates"
+    engine.set_federation(clients_of({**FOUR, "dan": (1.0, 0, 5)}))
+    state, record = method.step(state, engine, Key(0).at(2))
+    assert state.group.get(("ann", "bob", "cyd", "dan"), -1).tolist() == [0, 0, 1, 0]
+    assert record.measures["moved"] == 1
+    # ann: x = 1 at +1.2: 0.8 (1 - p) = 0.8 / (1 + exp(1.2)); bob: x = 2 at 2.4: 1.6 / (1 + exp(2.4)); dan as above.
+    mean = (0.8 / (1 + np.exp(1.2)) + 1.6 / (1 + np.exp(2.4)) + 0.8 / (1 + np.exp(-1.2))) / 3
+    close(state.G_KD[0], mean * AWAY)
+
+
+OTHER: list[dict[str, Any]] = [
+    {"represent": "update"},
+    {"distance": "cosine"},
+    {"represent": "update", "distance": "cosine", "when": "before"},
+]
+
+
+@pytest.mark.parametrize("own", OTHER)
+def test_newcomers_are_compared_as_the_others_were(own: dict[str, Any]) -> None:
+    # eve learns 0.2 (1, -1) from w_0 and fay -0.2 (1, -1): the side of ann and bob, and that of cyd and dan.
+    method = shoal.FeSEM(**{"groups": 2, "select": All(), "solver": SGD(lr=0.8, batch=10), **own})
+    _, state, _ = after_first_round(method)
+    engine = engine_of(clients_of({"eve": (0.5, 0, 2), "fay": (0.5, 1, 2)}))
+    assert method.assign(state, ("eve", "fay"), engine, Key(0).at(2)).which_N.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("own", OTHER)
+def test_other_representations_find_planted_groups_and_resume(own: dict[str, Any], tmp_path: Any) -> None:
+    keys = {"e_step" if key == "when" else key: value for key, value in own.items()}
+    some: dict[str, Any] = {"groups": 4, "lr": 0.1, "epochs": 5, "seed": 1, "engine": "serial", **keys}
+    run = shoal.run("fesem", "digits", rounds=2, out=tmp_path / "x", **some)
+    assert run.summary["ari"] == 1.0
+    resumed, straight = shoal.resume(tmp_path / "x", rounds=3), shoal.run("fesem", "digits", rounds=3, **some)
+    assert resumed.serving.models_KP.tobytes() == straight.serving.models_KP.tobytes()
+
+
+def test_random_models_have_no_updates() -> None:
+    with pytest.raises(BadInput, match="represent=update needs init=kmeans"):
+        shoal.run("fesem", make_toy(), small_net, rounds=1, engine=Serial(), init="random_models", represent="update")

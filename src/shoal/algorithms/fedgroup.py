@@ -111,10 +111,9 @@ class FedGroup(Algorithm):
         got = engine.map(Train(self.local), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         w_KP, server = per_group(weighted_mean(), engine.layout).apply(state.w_KP, got, state.server, key("aggregate"))
         w_KP, relayed = between_groups(w_KP, state.group, self.eta_g, self.inter_group, engine)
-        if self.diagnostics:
-            between = self.eta_g * (len(w_KP) - 1)
-            measures = {**measures, **divergence(got, (state.w_KP, w_KP), between, self.solver, engine, key)}
-        record = Record(trained=got, relayed=relayed, measures=measures, events=events)
+        models, between = (state.w_KP, w_KP), self.eta_g * (len(w_KP) - 1)
+        theory = divergence(got, models, between, self.solver, engine, key) if self.diagnostics else {}
+        record = Record(trained=got, relayed=relayed, measures={**measures, **theory}, events=events)
         return replace(state, w_KP=w_KP, server=server), record
 
     def serve(self, state: State) -> Serving:

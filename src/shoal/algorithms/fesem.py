@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
+from shoal.algorithms.parts.client_space import Distance, Represent, centred, em_steps, seen_by
 from shoal.algorithms.parts.diagnostics import Fitted, diagnose
 from shoal.algorithms.parts.em_steps import fill_empty, first_groups, from_new_centres
 from shoal.algorithms.parts.first_client import first_of_each
@@ -16,7 +17,7 @@ from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups, fit_measures
 from shoal.algorithms.parts.old_solutions import by_old_solution, check_room, how_many_moved, m_step_alone
 from shoal.algorithms.registry import algorithm
-from shoal.clusterers import Clusters, e_step, lloyd
+from shoal.clusterers import Clusters, e_step
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.measures import wecfl_objective
@@ -34,7 +35,8 @@ TO_CONVERGENCE = 300
 class State:
     """K centres, the centre of each client, the common start and the groups' mean first solutions (none: no groups).
 
-    With e_step=before also what the distance sees of the clients' last solutions.
+    With e_step=before also what the distance sees of the clients' last solutions, with represent=update the centres
+    among updates.
     """
 
     Omega_KP: Array
@@ -43,6 +45,7 @@ class State:
     first_KP: Array
     server: ServerState = field(default_factory=dict)
     old: Table = field(default_factory=Table)
+    G_KD: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @algorithm("fesem", finds_groups=True, takes_number=True, finds_number=True)
@@ -62,6 +65,8 @@ class FeSEM(Algorithm):
     criterion: Criterion = option("cosine", "what groups=auto asks: cosine or euclidean silhouette, gap, elbow")
     start: Literal["kmeans", "random_models"] = option("kmeans", "first centres: k-means, or random models", key="init")
     cluster_params: str = option("all", "what the distance sees: all, fc, last, or the name of a tensor")
+    represent: Represent = option("model", "what stands for a client: its local model, or its update (departure D90)")
+    distance: Distance = option("euclidean", "how far clients lie from centres: euclidean, or cosine (departure D90)")
     weights: Literal["uniform", "samples", "first"] = option(
         "uniform",
         "importance lambda_i of a client: 1, or its samples; first: means of one client each (departure D87)",
@@ -86,6 +91,8 @@ class FeSEM(Algorithm):
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
         if self.start == "random_models" and self.groups == "auto":
             raise BadInput("groups=auto needs init=kmeans: random models must be counted beforehand")
+        if self.start == "random_models" and self.represent == "update":
+            raise BadInput("represent=update needs init=kmeans: random models have no updates to compare with")
         w0_P, apart = engine.layout.init(key("init")), self.when == "before" and self.start == "random_models"
         if self.when == "before":
             self._check_before(engine, w0_P)
@@ -102,10 +109,13 @@ class FeSEM(Algorithm):
         if not len(got):  # min_answers=0
             return state, Record(trained=got)
         omega_NP, lambda_N = state.Omega_KP[got.which_N] + got["update"], self.mean.shares(got["update"], got["count"])
-        seen_ND, learnt_ND = (self._seen(rows_NP, engine.layout) for rows_NP in (omega_NP, got["update"]))
+        learnt_ND = self._seen(got["update"], engine.layout)
+        seen_ND = learnt_ND if self.represent == "update" else self._seen(omega_NP, engine.layout)
         events: tuple[dict[str, Any], ...] = ()
         if first:
             found, measures = first_groups(seen_ND, learnt_ND, lambda_N, self.groups, self.criterion, key("cluster"))
+            found = centred(self.distance, found, seen_ND, lambda_N)
+            measures = {**measures, "F": found.F}
         else:
             found, measures, events = self._e_step(state, got, seen_ND, lambda_N, engine)
             measures["moved"] = how_many_moved(was, got.cohort, got.which_N, found.labels_N)
@@ -116,11 +126,13 @@ class FeSEM(Algorithm):
         Omega_KP, server = lift.apply(start_KP, moved, server, key("aggregate"))  # M step, on the whole model
         fitted = Fitted(got, omega_NP, lambda_N, found.labels_N, Omega_KP)
         theory = diagnose(fitted, self.diagnostics, self.clusterability_every, self.solver, engine, key)
-        representation = Representation("local models", "euclidean", got.cohort, seen_ND)
+        what = "local models" if self.represent == "model" else "updates"
+        representation = Representation(what, self.distance, got.cohort, seen_ND)
         group, first_KP = state.group.put(got.cohort, found.labels_N), Omega_KP if first else state.first_KP
         record = Record(trained=got, measures={**measures, **theory}, events=events, representation=representation)
         old = state.old.put(got.cohort, seen_ND) if self.when == "before" else state.old
-        return State(Omega_KP, group, state.w0_P, first_KP, server, old), record
+        G_KD = found.centres_KD if self.represent == "update" else state.G_KD
+        return State(Omega_KP, group, state.w0_P, first_KP, server, old, G_KD), record
 
     def serve(self, state: State) -> Serving:
         return Serving(state.Omega_KP, state.group)
@@ -130,12 +142,19 @@ class FeSEM(Algorithm):
         zeros_N = np.zeros(len(cohort), int)
         got = engine.map(Train(self.solver), cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
         centres_KP = state.first_KP if len(state.first_KP) else state.Omega_KP
-        seen_ND = self._seen(state.w0_P + got["update"], engine.layout)
-        return replace(got, which_N=e_step(seen_ND, self._seen(centres_KP, engine.layout)))
+        rows_NP = state.w0_P + got["update"]
+        if self.represent == "update":
+            rows_NP, centres_KP = got["update"], centres_KP - state.w0_P
+        return replace(got, which_N=e_step(*(self._seen(rows, engine.layout) for rows in (rows_NP, centres_KP))))
 
     def _seen(self, rows_NP: Array, layout: Layout) -> Array:
-        """The part of models that the distance sees."""
-        return layout.take(rows_NP, "trainable" if self.cluster_params == "all" else self.cluster_params)
+        """What the distance sees of models or updates."""
+        part = "trainable" if self.cluster_params == "all" else self.cluster_params
+        return seen_by(self.distance, layout.take(rows_NP, part))
+
+    def _centres(self, state: State, layout: Layout) -> Array:
+        """What the distance sees of the present centres."""
+        return state.G_KD if self.represent == "update" else self._seen(state.Omega_KP, layout)
 
     def _cohort(self, state: State, engine: Engine, key: Key) -> tuple[State, Cohort]:
         """The selected clients, newcomers with a centre.
@@ -150,23 +169,24 @@ class FeSEM(Algorithm):
         state, cohort = assign_newcomers(self, state, cohort, engine, key("assign"))
         if self.when == "after":
             return state, cohort
-        group = by_old_solution(state.group, state.old, cohort, self._seen(state.Omega_KP, engine.layout))
+        group = by_old_solution(state.group, state.old, cohort, self._centres(state, engine.layout))
         return replace(state, group=group), cohort
 
     def _e_step(
         self, state: State, got: Answers, seen_ND: Array, lambda_N: Array, engine: Engine
     ) -> tuple[Clusters, dict[str, Any], tuple[dict[str, Any], ...]]:
         """Lloyd's steps from the present centres; an empty group is filled again."""
-        centres_KD = self._seen(state.Omega_KP, engine.layout)
+        centres_KD = self._centres(state, engine.layout)
         before = wecfl_objective(seen_ND, centres_KD, got.which_N, lambda_N)
         if self.when == "before":  # the E step has been: the M step alone
             found = m_step_alone(seen_ND, centres_KD, got.which_N, lambda_N)
         else:
-            found = lloyd(seen_ND, centres_KD, lambda_N, self.em_steps or TO_CONVERGENCE)
+            found = em_steps(self.distance, seen_ND, centres_KD, lambda_N, self.em_steps or TO_CONVERGENCE)
         moved: list[int] = []
         if self.refill and self.start == "kmeans" and self.when == "after":
             members_N = state.group.put(got.cohort, found.labels_N).get(engine.clients.ids, -1)
             found, moved = fill_empty(found, seen_ND, lambda_N, members_N)
+        found = centred(self.distance, found, seen_ND, lambda_N)
         measures = {"F_before": before, "F": found.F, **fit_measures(seen_ND, found.labels_N)}
         filled = [{"client": got.cohort[i], "group": int(found.labels_N[i])} for i in moved]
         return found, measures, tuple({"kind": "group filled again", **one} for one in filled)
