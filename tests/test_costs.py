@@ -85,6 +85,20 @@ def test_estimates_of_a_run_by_hand(toy: Federation) -> None:
     assert found["t_comp"] == pytest.approx((72 * 2 * 2 * n * 12 / 3 + 2 * 21 * 0.5) / 567e9)
 
 
+def test_rounds_say_what_they_cost(toy: Federation) -> None:
+    # f(r) = 2, 4, 6 groups of 12 clients; one pass of the mean client: 72 n 12 / f, and 21 (0.5 f - 1) to add up.
+    run = shoal.run("fedgsp", toy, linear, rounds=3, engine=Serial(), beta=2, kappa=0.5, growth="linear", alpha=1)
+    n = toy.roster.sizes_N.mean()
+    assert "t_comp" not in run.history[0]
+    rows = run.history[1:]
+    want = [(72 * n * 12 / f + 21 * (0.5 * f - 1)) / 567e9 for f in (2, 4, 6)]
+    assert [r["t_comp"] for r in rows] == pytest.approx(want)
+    assert [r["t_comm"] for r in rows] == pytest.approx([8 * 0.5 * 12 * 84 * 2 / 567e6] * 3)
+    for key in ("t_comp", "t_comm", "d_comm"):
+        assert run.history.estimated(key, 3) == pytest.approx(run.summary[key])
+    assert run.history.estimated("t_comp", 2) == pytest.approx(sum(want[:2]))
+
+
 def test_who_is_how_parallel(toy: Federation) -> None:
     def how(name: str, **own: object) -> Parallel:
         plan = prepare(name, toy, linear, own).plan

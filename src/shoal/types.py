@@ -306,7 +306,9 @@ class Select(Protocol):
     def __call__(self, clients: Roster, key: Key) -> Cohort: ...
 
 
-def option(default: Any, help: str, *, low: float | None = None, key: str | None = None) -> Any:
+def option(
+    default: Any, help: str, *, low: float | None = None, key: str | None = None, alias: str | None = None
+) -> Any:
     """A hyper-parameter of an algorithm: its default, one line of help, the least value, and its key if that is
     not its name.
 
@@ -315,6 +317,7 @@ def option(default: Any, help: str, *, low: float | None = None, key: str | None
         help: What `shoal list ALGORITHM` says.
         low: The least value.
         key: Its name on the command line, if that is not the field's.
+        alias: Another name there, which other methods have for the same.
 
     Returns:
         A field of a dataclass.
@@ -322,4 +325,4 @@ def option(default: Any, help: str, *, low: float | None = None, key: str | None
     >>> option(1.0, "strength of the proximal term", low=0).metadata["help"]
     'strength of the proximal term'
     """
-    return field(default=default, metadata={"help": help, "low": low, "key": key})
+    return field(default=default, metadata={"help": help, "low": low, "key": key, "alias": alias})

@@ -203,3 +203,45 @@ def test_a_given_number_above_the_clients_is_refused() -> None:
     few = make_toy().keep(["c00", "c01"])
     with pytest.raises(BadInput, match=r"^groups=3 but the federation has 2 clients$"):
         shoal.run("fedgroup", few, small_net, rounds=1, engine=Serial(), groups=3)
+
+
+# ---------------------------------------------------------------------------------------------------------- diagnostics
+
+
+def slope(x: float, label: int, w_P: Any) -> float:
+    """The gradient of a client with samples x of one class, along (1, -1): -x (1 - p) for class 0, x (1 - p) for 1."""
+    sign = 1 if label == 0 else -1
+    return -sign * x / (1 + float(np.exp(sign * x * (w_P[0] - w_P[1]))))
+
+
+def test_gradient_divergence_and_the_bound_by_hand() -> None:
+    # Group 0 is ann and bob with shares 1/4 and 3/4: they lie 3/4 and 1/4 of their difference from the mean, so that
+    # the group's delta is (1/4)(3/4) + (3/4)(1/4) = 3/8 of it at one point; group 1, cyd and dan, 1/6 and 5/6: 5/18.
+    # Norms are sqrt(2) times what stands along (1, -1). Weights of the groups in delta: 4 and 6 of 10 samples.
+    method, engine, state = started(clients_of(FOUR), diagnostics=True)
+    after, record = method.step(state, engine, Key(0).at(1))
+    points = (state.w_KP, after.w_KP)
+    at = {c: [slope(x, label, w_KP["cd".count(c[0])]) for w_KP in points] for c, (x, label, _) in FOUR.items()}
+    one, two = (
+        max(abs(p - q) for p, q in zip(at[a], at[b], strict=True)) * np.sqrt(2)
+        for a, b in (("ann", "bob"), ("cyd", "dan"))
+    )
+    found = record.measures
+    close(np.array([found["delta_max"]]), [max(3 / 8 * one, 5 / 18 * two)])
+    close(np.array([found["delta"]]), [0.4 * 3 / 8 * one + 0.6 * 5 / 18 * two])
+    M = max(abs(g) for both in at.values() for g in both) * np.sqrt(2)
+    apart_K = np.abs(after.w_KP - state.w_KP)[:, 0]
+    L = max(abs(g - h) / apart_K["cd".count(c[0])] for c, (g, h) in at.items())
+    close(np.array([found["M"], found["L"]]), [M, L])
+    close(np.array([found["loss_bound"]]), [found["delta"] * M / L * (0.8 * L)])  # E = 1: (lr L + 1) - 1
+
+
+def test_diagnostics_change_nothing_and_are_not_counted() -> None:
+    some: dict[str, Any] = {"rounds": 3, "engine": Serial(), "groups": 2, "eta_g": 0.1}
+    plain, looked = (shoal.run("flexcfl", make_toy(), small_net, **some, diagnostics=on) for on in (False, True))
+    assert plain.serving.models_KP.tobytes() == looked.serving.models_KP.tobytes()
+    assert plain.summary["bytes"] == looked.summary["bytes"]
+    assert not any("delta" in row["measures"] for row in plain.history)
+    for row in looked.history[1:]:
+        assert 0 < row["measures"]["delta"] <= row["measures"]["delta_max"]
+        assert row["measures"]["loss_bound"] > row["measures"]["M"] * 0.1  # eta_g (|G| - 1) M of it

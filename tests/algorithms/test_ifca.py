@@ -69,3 +69,18 @@ def test_a_start_that_nobody_tries_is_the_first_draw() -> None:
     assert record.measures == {"init_share": 0.0}
     assert state.theta_KP.tolist() == dead.layout.init_many(2, Key(0).at(0)("init")).tolist()
     assert dead.drain().diagnostics["losses"].down == 2 * 2  # both clients were asked once, not fifty times
+
+
+def test_with_weighting_first_a_model_moves_by_one_update_of_those_who_chose_it() -> None:
+    # Both choose model 0 (the models are alike) and move it along (1, -1): ann by 0.25, bob by 0.5; the mean is 0.375.
+    both = clients_of({"ann": (1.0, 0, 1), "bob": (2.0, 0, 1)})
+    moved = []
+    for t in range(1, 12):
+        method, engine = shoal.IFCA(groups=2, weighting="first", select=All(), solver=SGD(lr=0.5)), engine_of(both)
+        state, _ = method.init(engine, Key(0).at(0))
+        state = shoal.IFCA.state(np.ones((2, 2)), state.group, state.server)
+        state, record = method.step(state, engine, Key(0).at(t))
+        assert state.theta_KP[1].tolist() == [1.0, 1.0]
+        assert record.trained is not None and len(record.trained) == 2
+        moved.append(round(float(state.theta_KP[0, 0]) - 1, 9))
+    assert set(moved) == {0.25, 0.5}

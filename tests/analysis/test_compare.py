@@ -15,6 +15,7 @@ from shoal.loop.history import History, summarise
 def row(round: int, accuracy: float | None, sent: int = 0, **more: Any) -> dict[str, Any]:
     count = {"bytes_down": sent, "bytes_up": sent, "forward": 10, "backward": 10}
     tested = {} if accuracy is None else {"accuracy": accuracy, "f1": accuracy / 2, "worst": 0.1}
+    tested |= {} if accuracy is None else {"test_loss": 2 - accuracy}
     traffic = {"train": count, "evaluate": {**count, "bytes_down": 9 * sent}}
     return {"round": round, "time": {"round": 0.5}, "traffic": traffic, **tested, **more}
 
@@ -48,6 +49,30 @@ def test_best_median_and_last_three_count_whole_rounds_only() -> None:
     assert found["last_three_accuracy"] == pytest.approx((0.8 + 0.9 + 0.7) / 3)
     assert found["median_accuracy"] == pytest.approx((0.7 + 0.8) / 2)
     assert (found["last_accuracy"], found["last_f1"], found["seconds"]) == (0.7, 0.35, 3.5)
+    assert found["last_three_f1"] == pytest.approx((0.4 + 0.45 + 0.35) / 3)
+
+
+def test_test_loss_best_last_and_at_the_target() -> None:
+    """2 - accuracy: 1.5 1.2 1.1 1.3 in the rounds that count; the partial round of 1.05 does not."""
+    found = figures_of(HISTORY, None, 0.8)
+    assert [found[f"{which}_test_loss"] for which in ("best", "last")] == pytest.approx([1.1, 1.3])
+    assert found["test_loss_at_target"] == pytest.approx(1.2)
+    assert figures_of(HISTORY, None, None)["test_loss_at_target"] is None
+
+
+def test_records_without_a_test_loss_have_none() -> None:
+    old = History([{k: v for k, v in r.items() if k != "test_loss"} for r in HISTORY])
+    found = figures_of(old, None, 0.8)
+    keys = ("best_test_loss", "last_test_loss", "test_loss_at_target")
+    assert [found[key] for key in keys] == [None, None, None]
+
+
+def test_estimated_costs_to_a_target() -> None:
+    """0.8 is reached in round 4: 1 + 2 + 3 + 4 of `t_comp`; of `t_comm` round 2 says nothing, so nothing is told."""
+    rows = [{**r, "t_comp": float(r["round"])} | ({} if r["round"] in (0, 2) else {"t_comm": 1.0}) for r in HISTORY]
+    found = figures_of(History(rows), None, 0.8)
+    assert (found["t_comp_to_target"], found["t_comm_to_target"], found["d_comm_to_target"]) == (10.0, None, None)
+    assert figures_of(History(rows), None, 0.93)["t_comp_to_target"] is None
 
 
 def test_rounds_and_bytes_to_a_target() -> None:

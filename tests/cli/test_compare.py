@@ -38,6 +38,36 @@ def test_columns_without_a_value_are_left_out_and_the_others_explained(shoal: Sh
     assert "median %" in shoal("compare", "runs", "--all").stdout
 
 
+def test_json_has_the_values_of_every_seed(shoal: Shoal, runs: Path) -> None:
+    fedavg, local = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"]
+    assert sorted(fedavg["seeds"]) == [0, 1, 2]
+    assert local["seeds"] == [0, 1]
+    for line in (fedavg, local):
+        summaries = [json.loads((Path(run) / "summary.json").read_text()) for run in line["runs"]]
+        for key in ("best_accuracy", "last_three_f1", "best_test_loss", "last_test_loss"):
+            assert line["figures"][key]["values"] == [s[key] for s in summaries]
+    assert fedavg["figures"]["rounds_to_target"] is None  # no target, no value
+
+
+def test_a_seed_that_misses_the_target_has_null(shoal: Shoal, runs: Path) -> None:
+    best = json.loads(shoal("compare", "runs", "--format", "json").stdout)["comparison"][0]["figures"]["best_accuracy"]
+    words = ("compare", "runs", "--target", str(max(best["values"])), "--format", "json")
+    found = json.loads(shoal(*words).stdout)["comparison"][0]["figures"]
+    top = best["values"].index(max(best["values"]))
+    for key in ("rounds_to_target", "test_loss_at_target", "t_comp_to_target", "t_comm_to_target", "d_comm_to_target"):
+        assert [value is not None for value in found[key]["values"]] == [i == top for i in range(3)]
+
+
+def test_rarer_figures_are_in_csv_and_with_all(shoal: Shoal, runs: Path) -> None:
+    text = shoal("compare", "runs", "--all", "--target", "0.01").stdout
+    for head in ("best loss", "last loss", "loss at", "T_comm to", "T_comp to", "D_comm to", "last F1 %"):
+        assert any(line.startswith(f"{head} ") for line in text.splitlines())
+        assert head not in shoal("compare", "runs", "--target", "0.01").stdout
+    [fedavg, _] = csv.DictReader(io.StringIO(shoal("compare", "runs", "--target", "0.01", "--format", "csv").stdout))
+    assert float(fedavg["t_comm_to_target"]) > 0
+    assert float(fedavg["test_loss_at_target"]) > 0
+
+
 def test_target(shoal: Shoal, runs: Path) -> None:
     assert (
         "rounds to  first round that reaches the target (1.0 %)" in shoal("compare", "runs", "--target", "0.01").stdout

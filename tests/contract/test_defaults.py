@@ -36,6 +36,7 @@ OPTIONS: dict[str, dict[str, tuple[Any, float | None]]] = {
         "start_from_w0": (False, None),
         "eta_g": (0.0, 0),
         "mu": (0.0, 0),
+        "diagnostics": (False, None),
     },
     "fedgrouprox": {
         "groups": (3, None),
@@ -45,6 +46,7 @@ OPTIONS: dict[str, dict[str, tuple[Any, float | None]]] = {
         "start_from_w0": (False, None),
         "eta_g": (0.0, 0),
         "mu": (1.0, 0),
+        "diagnostics": (False, None),
     },
     "fedgsp": {"alpha": (2.0, 0), "beta": (10, 1), "kappa": (0.3, None)},
     "fedmmd": {"lam": (0.1, 0)},
@@ -66,6 +68,7 @@ OPTIONS: dict[str, dict[str, tuple[Any, float | None]]] = {
         "start_from_w0": (False, None),
         "eta_g": (0.0, 0),
         "mu": (0.0, 0),
+        "diagnostics": (False, None),
     },
     "flhc": {"rounds_before": (10, 1), "threshold": (0.0, 0)},
     "given": {},

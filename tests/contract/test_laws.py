@@ -25,7 +25,7 @@ from shoal.engine import Engine
 from shoal.errors import ShoalError
 from shoal.layout import Layout
 from shoal.loop.plan import Plan
-from shoal.measures import objective
+from shoal.measures import least_eps, objective
 from shoal.seeds import Key
 from shoal.setup.options import build_algorithm
 from shoal.setup.prepare import prepare
@@ -269,6 +269,13 @@ def test_ifca_s_assignment_never_raises_its_objective(some: dict[str, Any], toy:
         ("fesem", {}),
         ("fesem", {"em_steps": 0, "cluster_params": "last"}),
         ("fesem", {"init": "random_models"}),
+        ("fesem", {"init": "random_models", "e_step": "before"}),
+        ("fesem", {"e_step": "before", "distance": "cosine"}),
+        ("fesem", {"init": "random_models", "distance": "cosine"}),
+        ("fesem", {"represent": "update", "selection": "random", "clients_per_round": 5}),
+        ("wecfl", {"distance": "cosine"}),
+        ("wecfl", {"represent": "update"}),
+        ("wecfl", {"represent": "update", "distance": "cosine", "cluster_params": "all"}),
         ("wecfl", {}),
         ("wecfl", {"em_steps": 1}),
         ("wecfl", {"selection": "random", "clients_per_round": 5}),
@@ -290,6 +297,7 @@ def test_diagnostics_change_nothing_and_are_what_the_theory_says(name: str, toy:
     assert plain.summary["vectors"] == seen.summary["vectors"]  # gradients are diagnostics
     rows = [row["measures"] for row in seen.history[1:]]
     theory = {"R", "gradient_square", "U", "sigma", "beta", "lr_clustering", "lr_descent", "B_max", "B_mean"}
+    theory |= {"eps_floor", "rounds_needed"}
     assert all(theory <= set(row) for row in rows)
     assert not theory & set(plain.history[1]["measures"])
     engine = Engine(Serial(), seen.plan.layout)
@@ -304,6 +312,9 @@ def test_diagnostics_change_nothing_and_are_what_the_theory_says(name: str, toy:
         assert row["U"] ** 2 + row["sigma"] ** 2 >= row["gradient_square"] > 0
         bound = (row["gradient_square"] - row["B_max"] * row["U"] ** 2) / (row["gradient_square"] + row["sigma"] ** 2)
         assert row["lr_descent"] == pytest.approx(bound * 2 / row["beta"])
+        floor = least_eps(0.1, row["B_max"], row["U"], row["sigma"] ** 2, row["beta"])
+        assert row["eps_floor"] == pytest.approx(floor)
+        assert (row["rounds_needed"] is None) == (row["gradient_square"] <= floor)
     assert rows[-1]["R"] < rows[0]["R"]
 
 

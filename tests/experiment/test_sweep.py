@@ -33,6 +33,17 @@ def test_an_algorithm_may_come_several_times_each_with_keys_of_its_own(tmp_path:
     assert [line.name for line in compare([tmp_path])] == ["fedprox mu=1.0", "fedprox mu=5.0"]
 
 
+def test_another_name_of_a_key_is_that_key() -> None:
+    runs = points(["ifca", "fesem", "fesem:weighting=first"], {"weighting": "uniform,samples", "rounds": 1})
+    assert [p.name for p in runs] == [
+        "ifca-weighting=uniform",
+        "ifca-weighting=samples",
+        "fesem-weights=uniform",
+        "fesem-weights=samples",
+        "fesem-weights=first",
+    ]
+
+
 @pytest.mark.parametrize(
     ("word", "sentence"),
     [

@@ -7,7 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from shoal.measures import clustering_step, descent_step, gradient_noise, mean_square_gradient, smoothness
+from shoal.measures import (
+    clustering_step,
+    descent_step,
+    gradient_noise,
+    least_eps,
+    mean_square_gradient,
+    rounds_needed,
+    smoothness,
+)
 
 
 def test_mean_square_by_hand() -> None:
@@ -52,3 +60,35 @@ def test_gradient_descent_below_the_bound_lowers_a_quadratic_and_above_it_need_n
     assert bound == 2 / a
     for lr, falls in ((0.99 * bound, True), (1.01 * bound, False)):
         assert ((w - lr * a * w) ** 2 < w**2) == falls
+
+
+def test_rounds_of_equation_nine_by_hand() -> None:
+    # lr 0.5, beta 2: lr - beta lr^2 / 2 = 0.25, beta lr^2 / 2 = 0.25. B U^2 = 0.1 * 9. eps = 4:
+    # 4 * 0.25 - 0.25 * 1 - 0.5 * 0.9 = 0.3, times Q = 5: 1.5; a gap of 6 needs 4 rounds.
+    assert rounds_needed(6.0, 4.0, 5, 0.5, 0.1, 3.0, 1.0, 2.0) == pytest.approx(4.0)
+    # The floor is where that is 0: (0.25 + 0.45) / 0.25 = 2.8.
+    assert least_eps(0.5, 0.1, 3.0, 1.0, 2.0) == pytest.approx(2.8)
+    assert rounds_needed(6.0, 2.7, 5, 0.5, 0.1, 3.0, 1.0, 2.0) == math.inf
+    just = least_eps(0.5, 0.1, 3.0, 1.0, 2.0) * 1.001
+    assert rounds_needed(6.0, just, 5, 0.5, 0.1, 3.0, 1.0, 2.0) > 1000
+
+
+def test_what_equation_nine_does_not_cover() -> None:
+    assert least_eps(1.0, 0.1, 3.0, 1.0, 2.0) == math.inf  # lr = 2 / beta
+    assert rounds_needed(6.0, 1e9, 5, 1.0, 0.1, 3.0, 1.0, 2.0) == math.inf
+    assert math.isnan(least_eps(0.5, 0.1, 3.0, 1.0, math.nan))
+    assert math.isnan(least_eps(0.0, 0.1, 3.0, 1.0, 2.0))
+    assert math.isnan(rounds_needed(6.0, 4.0, 0, 0.5, 0.1, 3.0, 1.0, 2.0))
+
+
+def test_equation_nine_holds_for_gradient_descent_on_a_quadratic() -> None:
+    # R = (a/2) w^2, a = 2, from w = 3: R = 9, least 0. No noise, B = 0: mean of g^2 over T >= 9 / (eps (lr - lr^2))
+    # rounds of one step is at most eps.
+    w, squares = 3.0, []
+    lr, eps = 0.1, 2.0
+    rounds = math.ceil(rounds_needed(9.0, eps, 1, lr, 0.0, 6.0, 0.0, 2.0))
+    for _ in range(rounds):
+        squares.append((2 * w) ** 2)
+        w -= lr * 2 * w
+    assert rounds == 50
+    assert np.mean(squares) <= eps

@@ -38,9 +38,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "mean_square_gradient": (m.mean_square_gradient, (ROWS, WEIGHTS)),
     "gradient_noise": (m.gradient_noise, (ROWS, WEIGHTS, WEIGHTS)),
     "smoothness": (m.smoothness, (ROWS, ROWS[::-1].copy(), WEIGHTS)),
+    "gradient_divergence": (m.gradient_divergence, (ROWS, WEIGHTS, LABELS)),
+    "group_divergence": (m.group_divergence, (WEIGHTS, WEIGHTS, LABELS)),
     "clustering_step": (m.clustering_step, (WEIGHTS, WEIGHTS, 1.0)),
     "clarity": (m.clarity, (np.linspace(0, 1, len(LABELS)), LABELS)),
-    "unit": (m.unit, (ROWS,)),
     "silhouette": (m.silhouette, (1 - SQUARE, LABELS)),
     "silhouettes": (m.silhouettes, (1 - SQUARE, LABELS)),
     "within": (m.within, (ROWS, LABELS, WEIGHTS)),
@@ -81,6 +82,14 @@ def test_lists(name: str) -> None:
 
 
 def test_every_function_is_in_the_list() -> None:
-    others = {"gap", "choose_k", "threshold", "descent_step"}  # tested by themselves
+    others = {
+        "gap",
+        "choose_k",
+        "threshold",
+        "descent_step",
+        "least_eps",
+        "rounds_needed",
+        "divergence_bound",
+    }  # tested by themselves
     functions = {n for n in m.__all__ if callable(getattr(m, n)) and n[0].islower()}
     assert functions == {*CALLS, *others}

@@ -168,7 +168,22 @@ ODD: tuple[Any, ...] = (
     [[1]],
     True,
 )
-READ = ("clusters", "silhouette", "group_silhouette", "spread", "values", "F", "F_before", "B_max", "B_mean")
+READ = (
+    "clusters",
+    "silhouette",
+    "group_silhouette",
+    "spread",
+    "values",
+    "F",
+    "F_before",
+    "B_max",
+    "B_mean",
+    "gradient_square",
+    "eps_floor",
+    "delta",
+    "delta_max",
+    "loss_bound",
+)
 
 
 @pytest.mark.parametrize("value", ODD, ids=str)

@@ -118,7 +118,7 @@ def test_a_run_shows_its_records(page: Any, address: str, shown: Path) -> None:
     folder = Folder(shown / "sweep" / "ifca-seed=0")
     summary, history = folder.summary(), folder.history()
     assert summary is not None
-    for key in ("best_accuracy", "last_three_accuracy", "last_worst", "last_f1"):
+    for key in ("best_accuracy", "last_three_accuracy", "last_worst", "last_three_f1"):
         assert page.locator(f"[data-key={key}] .value").inner_text() == f"{100 * summary[key]:.1f} %"
     assert page.locator("#round").inner_text() == "round 3 of 3"
     drawn = page.evaluate(

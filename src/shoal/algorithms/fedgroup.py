@@ -12,6 +12,7 @@ from shoal.aggregators import ServerState, per_group, plain_mean, weighted_mean
 from shoal.aggregators.inter_group import InterGroupMode
 from shoal.algorithms.parts.between_groups import between_groups
 from shoal.algorithms.parts.cold_start import GroupMeasure, ask_until, group_labels
+from shoal.algorithms.parts.diagnostics import divergence
 from shoal.algorithms.parts.migration import Migration, migrate
 from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups, fit_measures, number_of_groups
@@ -67,6 +68,7 @@ class FedGroup(Algorithm):
     inter_group: InterGroupMode = option("normalised", "inter-group aggregation: normalised or paper (departure D12)")
     mu: float = option(0.0, "proximal coefficient inside groups", low=0)
     migration: Migration = option("off", "who drifted joins the nearest group again: off, aligned or counts")
+    diagnostics: bool = option(False, "measure in every round what FlexCFL's theorem speaks of; costs gradients")
     select: Select = Random()
     solver: Solver = SGD()
 
@@ -109,7 +111,9 @@ class FedGroup(Algorithm):
         got = engine.map(Train(self.local), cohort, state.w_KP, state.group.get(cohort, 0), key("train"))
         w_KP, server = per_group(weighted_mean(), engine.layout).apply(state.w_KP, got, state.server, key("aggregate"))
         w_KP, relayed = between_groups(w_KP, state.group, self.eta_g, self.inter_group, engine)
-        record = Record(trained=got, relayed=relayed, measures=measures, events=events)
+        models, between = (state.w_KP, w_KP), self.eta_g * (len(w_KP) - 1)
+        theory = divergence(got, models, between, self.solver, engine, key) if self.diagnostics else {}
+        record = Record(trained=got, relayed=relayed, measures={**measures, **theory}, events=events)
         return replace(state, w_KP=w_KP, server=server), record
 
     def serve(self, state: State) -> Serving:

@@ -9,12 +9,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
+from shoal.algorithms.parts.client_space import Distance, Represent, centred, em_steps, seen_by
 from shoal.algorithms.parts.diagnostics import Fitted, diagnose
 from shoal.algorithms.parts.em_steps import Start, fill_empty, first_groups, from_new_centres
+from shoal.algorithms.parts.first_client import first_of_each
 from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups, fit_measures
+from shoal.algorithms.parts.old_solutions import by_old_solution, check_room, how_many_moved, m_step_alone
 from shoal.algorithms.registry import algorithm
-from shoal.clusterers import Clusters, e_step, lloyd
+from shoal.clusterers import Clusters, e_step
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.measures import wecfl_objective
@@ -31,13 +34,19 @@ PRETRAIN_STEPS = 50
 
 @dataclass(frozen=True)
 class State:
-    """K centres, the centre of each client, the common start and the groups' mean first solutions (none: no groups)."""
+    """K centres, the centre of each client, the common start and the groups' mean first solutions (none: no groups).
+
+    With e_step=before also what the distance sees of the clients' last solutions, with represent=update the centres
+    among updates.
+    """
 
     Omega_KP: Array
     group: Table
     w0_P: Array
     first_KP: Array
     server: ServerState = field(default_factory=dict)
+    old: Table = field(default_factory=Table)
+    G_KD: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @algorithm("fesem", finds_groups=True, takes_number=True, finds_number=True)
@@ -59,7 +68,16 @@ class FeSEM(Algorithm):
         "directions", "first centres: directions or kmeans of first updates, random_models", key="init"
     )
     cluster_params: str = option("all", "what the distance sees: all, fc, last, or the name of a tensor")
-    weights: Literal["uniform", "samples"] = option("uniform", "importance lambda_i of a client: 1, or its samples")
+    represent: Represent = option("model", "what stands for a client: its local model, or its update (departure D90)")
+    distance: Distance = option("euclidean", "how far clients lie from centres: euclidean, or cosine (departure D90)")
+    weights: Literal["uniform", "samples", "first"] = option(
+        "uniform",
+        "importance lambda_i of a client: 1, or its samples; first: means of one client each (departure D87)",
+        alias="weighting",
+    )
+    when: Literal["after", "before"] = option(
+        "after", "E step after training, or before it, by the last solution (departure D88)", key="e_step"
+    )
     em_steps: int = option(1, "E and M steps a round; 0: until nothing changes", low=0)
     refill: bool = option(True, "give an empty group the client farthest from its centre", key="reseed")
     clusterability_every: int = option(0, "rounds between measurements of B; 0: never", low=0)
@@ -81,39 +99,51 @@ class FeSEM(Algorithm):
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
         if self.start == "random_models" and self.groups == "auto":
             raise BadInput("groups=auto needs init=directions: random models must be counted beforehand")
-        w0_P = engine.layout.init(key("init"))
+        if self.start == "random_models" and self.represent == "update":
+            raise BadInput("represent=update needs init=directions: random models have no updates to compare with")
+        w0_P, apart = engine.layout.init(key("init")), self.when == "before" and self.start == "random_models"
+        if self.when == "before":
+            self._check_before(engine, w0_P)
         k = 1 if self.start != "random_models" or self.groups == "auto" else self.groups
-        return State(engine.layout.init_many(k, key("init")), Table(), w0_P, w0_P[None][:0]), Record()
+        Omega_KP = engine.layout.init_many(k, key("centres" if apart else "init"))
+        return State(Omega_KP, Table(), w0_P, w0_P[None][:0]), Record()
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         """Train, E step, M step: the papers' cycle from another place on (departure D57)."""
-        first = self.start != "random_models" and not len(
-            state.first_KP
-        )  # departure D56: everybody trains once from w_0
+        first = self.start != "random_models" and not len(state.first_KP)  # everybody trains from w_0 (D56)
+        was = state.group
         state, cohort = (state, engine.clients.ids) if first else self._cohort(state, engine, key)
         solver = self.first_solver if first else self.solver
         got = engine.map(Train(solver), cohort, state.Omega_KP, state.group.get(cohort, 0), key("train"))
         if not len(got):  # min_answers=0
             return state, Record(trained=got)
         omega_NP, lambda_N = state.Omega_KP[got.which_N] + got["update"], self.mean.shares(got["update"], got["count"])
-        seen_ND, learnt_ND = (self._seen(rows_NP, engine.layout) for rows_NP in (omega_NP, got["update"]))
+        learnt_ND = self._seen(got["update"], engine.layout)
+        seen_ND = learnt_ND if self.represent == "update" else self._seen(omega_NP, engine.layout)
         events: tuple[dict[str, Any], ...] = ()
         if first:
             found, measures = first_groups(
                 seen_ND, learnt_ND, lambda_N, self.start, self.groups, self.criterion, key("cluster")
             )
+            found = centred(self.distance, found, seen_ND, lambda_N)
+            measures = {**measures, "F": found.F}
         else:
             found, measures, events = self._e_step(state, got, seen_ND, lambda_N, engine)
+            measures["moved"] = how_many_moved(was, got.cohort, got.which_N, found.labels_N)
         start_KP = np.repeat(state.Omega_KP, len(found.centres_KD), 0) if first else state.Omega_KP
         lift, moved = per_group(self.mean, engine.layout), from_new_centres(got, start_KP, found.labels_N)
+        moved = first_of_each(moved, key("first")) if self.weights == "first" else moved
         server = lift.init(start_KP) if first else state.server
         Omega_KP, server = lift.apply(start_KP, moved, server, key("aggregate"))  # M step, on the whole model
         fitted = Fitted(got, omega_NP, lambda_N, found.labels_N, Omega_KP)
         theory = diagnose(fitted, self.diagnostics, self.clusterability_every, self.solver, engine, key)
-        representation = Representation("local models", "euclidean", got.cohort, seen_ND)
+        what = "local models" if self.represent == "model" else "updates"
+        representation = Representation(what, self.distance, got.cohort, seen_ND)
         group, first_KP = state.group.put(got.cohort, found.labels_N), Omega_KP if first else state.first_KP
         record = Record(trained=got, measures={**measures, **theory}, events=events, representation=representation)
-        return State(Omega_KP, group, state.w0_P, first_KP, server), record
+        old = state.old.put(got.cohort, seen_ND) if self.when == "before" else state.old
+        G_KD = found.centres_KD if self.represent == "update" else state.G_KD
+        return State(Omega_KP, group, state.w0_P, first_KP, server, old, G_KD), record
 
     def serve(self, state: State) -> Serving:
         return Serving(state.Omega_KP, state.group)
@@ -123,12 +153,19 @@ class FeSEM(Algorithm):
         zeros_N = np.zeros(len(cohort), int)
         got = engine.map(Train(self.first_solver), cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
         centres_KP = state.first_KP if len(state.first_KP) else state.Omega_KP
-        seen_ND = self._seen(state.w0_P + got["update"], engine.layout)
-        return replace(got, which_N=e_step(seen_ND, self._seen(centres_KP, engine.layout)))
+        rows_NP = state.w0_P + got["update"]
+        if self.represent == "update":
+            rows_NP, centres_KP = got["update"], centres_KP - state.w0_P
+        return replace(got, which_N=e_step(*(self._seen(rows, engine.layout) for rows in (rows_NP, centres_KP))))
 
     def _seen(self, rows_NP: Array, layout: Layout) -> Array:
-        """The part of models that the distance sees."""
-        return layout.take(rows_NP, "trainable" if self.cluster_params == "all" else self.cluster_params)
+        """What the distance sees of models or updates."""
+        part = "trainable" if self.cluster_params == "all" else self.cluster_params
+        return seen_by(self.distance, layout.take(rows_NP, part))
+
+    def _centres(self, state: State, layout: Layout) -> Array:
+        """What the distance sees of the present centres."""
+        return state.G_KD if self.represent == "update" else self._seen(state.Omega_KP, layout)
 
     def _cohort(self, state: State, engine: Engine, key: Key) -> tuple[State, Cohort]:
         """The selected clients, newcomers with a centre.
@@ -140,20 +177,33 @@ class FeSEM(Algorithm):
             new = tuple(c for c in cohort if c not in state.group)
             w0_1D, centres_KD = (self._seen(rows, engine.layout) for rows in (state.w0_P[None], state.Omega_KP))
             state = replace(state, group=state.group.put(new, np.repeat(e_step(w0_1D, centres_KD), len(new))))
-        return assign_newcomers(self, state, cohort, engine, key("assign"))
+        state, cohort = assign_newcomers(self, state, cohort, engine, key("assign"))
+        if self.when == "after":
+            return state, cohort
+        group = by_old_solution(state.group, state.old, cohort, self._centres(state, engine.layout))
+        return replace(state, group=group), cohort
 
     def _e_step(
         self, state: State, got: Answers, seen_ND: Array, lambda_N: Array, engine: Engine
     ) -> tuple[Clusters, dict[str, Any], tuple[dict[str, Any], ...]]:
         """Lloyd's steps from the present centres; an empty group is filled again."""
-        centres_KD = self._seen(state.Omega_KP, engine.layout)
+        centres_KD = self._centres(state, engine.layout)
         before = wecfl_objective(seen_ND, centres_KD, got.which_N, lambda_N)
-        found = lloyd(seen_ND, centres_KD, lambda_N, self.em_steps or TO_CONVERGENCE)
+        if self.when == "before":  # the E step has been: the M step alone
+            found = m_step_alone(seen_ND, centres_KD, got.which_N, lambda_N)
+        else:
+            found = em_steps(self.distance, seen_ND, centres_KD, lambda_N, self.em_steps or TO_CONVERGENCE)
         moved: list[int] = []
-        if self.refill and self.start != "random_models":
+        if self.refill and self.start != "random_models" and self.when == "after":
             members_N = state.group.put(got.cohort, found.labels_N).get(engine.clients.ids, -1)
             found, moved = fill_empty(found, seen_ND, lambda_N, members_N)
-        changed = int((found.labels_N != got.which_N).sum())
-        measures = {"F_before": before, "F": found.F, "moved": changed, **fit_measures(seen_ND, found.labels_N)}
+        found = centred(self.distance, found, seen_ND, lambda_N)
+        measures = {"F_before": before, "F": found.F, **fit_measures(seen_ND, found.labels_N)}
         filled = [{"client": got.cohort[i], "group": int(found.labels_N[i])} for i in moved]
         return found, measures, tuple({"kind": "group filled again", **one} for one in filled)
+
+    def _check_before(self, engine: Engine, w0_P: Array) -> None:
+        """Whether e_step=before can be done."""
+        if self.em_steps != 1:
+            raise BadInput("e_step=before makes one E step and one M step a round; give em_steps=1 with it")
+        check_room(len(engine.clients), self._seen(w0_P[None], engine.layout))

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
+from shoal.algorithms.parts.first_client import first_of_each
 from shoal.algorithms.parts.migration import Migration, shifted_clients
 from shoal.algorithms.registry import algorithm
 from shoal.clusterers import min_loss
@@ -43,7 +44,9 @@ class IFCA(Algorithm):
     """
 
     groups: int = option(3, "number of models", low=1)
-    weighting: Literal["uniform", "samples"] = option("uniform", "weights of the mean: all alike, or by samples")
+    weighting: Literal["uniform", "samples", "first"] = option(
+        "uniform", "weights of the mean: all alike, by samples, or the first client alone (departure D87)"
+    )
     init_min_share: float = option(0.0, "re-draw the start until every model is chosen by this share of clients", low=0)
     migration: Migration = option("off", "who drifted chooses anew at once: off, aligned or counts")
     select: Select = Random()
@@ -65,7 +68,8 @@ class IFCA(Algorithm):
         cohort = self.select(engine.clients, key("select"))
         got = engine.map(Choose("train", self.solver), cohort, state.theta_KP, None, key("train"))
         lift = per_group(self.mean, engine.layout)
-        theta_KP, server = lift.apply(state.theta_KP, got, state.server, key("aggregate"))
+        counted = first_of_each(got, key("first")) if self.weighting == "first" else got
+        theta_KP, server = lift.apply(state.theta_KP, counted, state.server, key("aggregate"))
         if self.migration != "off":  # who chose for the first time keeps its histogram from now on
             shifted_clients(engine, got.cohort, self.migration, key("keep"))
         return State(theta_KP, group.put(got.cohort, got.which_N), server), Record(trained=got, measures=measures)

@@ -26,6 +26,10 @@ class WeCFL(FeSEM):
     """
 
     cluster_params: str = option("fc", "what the distance sees: all, fc, last, or the name of a tensor")
-    weights: Literal["uniform", "samples"] = option("samples", "importance lambda_i of a client: 1, or its samples")
+    weights: Literal["uniform", "samples", "first"] = option(
+        "samples",
+        "importance lambda_i of a client: 1, or its samples; first: means of one client each (departure D87)",
+        alias="weighting",
+    )
     em_steps: int = option(0, "E and M steps a round; 0: until nothing changes", low=0)
     select: Select = All()

@@ -199,6 +199,8 @@ def figures_of(history: History, summary: Mapping[str, Any] | None, target: floa
         **{key: found.get(key) for key in FIGURES},
         "rounds_to_target": hit and hit["round"],
         "megabytes_to_target": hit and history.bytes(hit["round"]) / 1e6,
+        "test_loss_at_target": hit and hit.get("test_loss"),
+        **{f"{key}_to_target": hit and history.estimated(key, hit["round"]) for key in ("d_comm", "t_comm", "t_comp")},
         "megabytes": history.bytes() / 1e6,
         "megabytes_relayed": relayed / 1e6 if (relayed := history.relayed().bytes) else None,
         "passes": sum(c["forward"] + c["backward"] for r in history for c in r["traffic"].values()) / 1e3,

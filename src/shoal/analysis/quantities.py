@@ -90,6 +90,13 @@ def cost(key: str, head: str, title: str, unit: str, meaning: str, rare: bool = 
     return Quantity(key=key, head=head, title=title, meaning=meaning, better="lower", unit=unit, shown=shown)
 
 
+def loss(key: str, head: str, title: str, meaning: str) -> Quantity:
+    """A mean test loss: less is better."""
+    return Quantity(
+        key=key, head=head, title=title, meaning=meaning, better="lower", digits=3, ranked=True, shown="rarely"
+    )
+
+
 DECLARED = (
     share(
         "best_accuracy",
@@ -107,7 +114,14 @@ DECLARED = (
     ),
     share("median_accuracy", "median %", "median", "median accuracy over the same rounds", "rarely"),
     share("last_three_accuracy", "last 3 %", "last three", "mean accuracy of the last three tested rounds", "always"),
-    share("last_f1", "F1 %", "macro F1", "macro F1 per client, mean over clients, last round", "always"),
+    share(
+        "last_three_f1",
+        "F1 %",
+        "macro F1",
+        "macro F1 per client, mean over clients and the last three rounds",
+        "always",
+    ),
+    share("last_f1", "last F1 %", "last macro F1", "macro F1 of the last round alone", "rarely"),
     share(
         "last_worst",
         "worst %",
@@ -115,6 +129,8 @@ DECLARED = (
         "mean accuracy of the worst tenth of the clients, last round",
         "always",
     ),
+    loss("best_test_loss", "best loss", "best test loss", "least mean test loss over the rounds that count, in nats"),
+    loss("last_test_loss", "last loss", "last test loss", "mean test loss of the last round"),
     Quantity(
         key="ari",
         head="ARI",
@@ -160,6 +176,33 @@ DECLARED = (
         better="lower",
         unit="MB",
         ranked=True,
+    ),
+    loss(
+        "test_loss_at_target", "loss at", "test loss at target", "mean test loss of the round that reaches the target"
+    ),
+    cost(
+        "d_comm_to_target",
+        "D_comm to",
+        "D_comm to target",
+        "MB",
+        "MB until the target by FedGSP's cost model",
+        rare=True,
+    ),
+    cost(
+        "t_comm_to_target",
+        "T_comm to",
+        "T_comm to target",
+        "s",
+        "seconds of sending until the target by that model",
+        rare=True,
+    ),
+    cost(
+        "t_comp_to_target",
+        "T_comp to",
+        "T_comp to target",
+        "s",
+        "seconds of computing until the target by that model",
+        rare=True,
     ),
     cost("megabytes", "MB", "sent", "MB", "MB between clients and groups, down and up, without evaluation"),
     cost(

@@ -94,7 +94,8 @@ def refuse_option(words: Sequence[str]) -> None:
     from shoal.setup.options import own_keys
     from shoal.setup.settings import Settings
 
-    known = {*Settings.model_fields, "out", *(key for name in ALGORITHMS for key in own_keys(name))}
+    own = [(key, field.metadata.get("alias")) for name in ALGORITHMS for key, field in own_keys(name).items()]
+    known = {*Settings.model_fields, "out", *(word for both in own for word in both if word)}
     for i, word in enumerate(words):
         key, _, value = word.lstrip("-").partition("=")
         if word.startswith("-") and (key := key.replace("-", "_")) in known:

@@ -24,7 +24,9 @@ class TableFormat(StrEnum):
 
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Run folders, sweeps, or folders of runs.")]
 Target = Annotated[float | None, typer.Option(help="An accuracy, such as 0.85: after how many rounds and MB?")]
-Everything = Annotated[bool, typer.Option("--all", help="Show the rarer figures too: median, discrepancy, passes.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Show the rarer figures too: median, test loss, discrepancy, costs.")
+]
 Apart = Annotated[bool, typer.Option("--differences", help="How sure is it? Every setting against one, by seeds.")]
 Figure = Annotated[str, typer.Option(help="What --differences looks at.")]
 Against = Annotated[str | None, typer.Option(help="The setting they are held against; default: the best.")]

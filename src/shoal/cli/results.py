@@ -14,6 +14,7 @@ from shoal.analysis.quantities import FIGURES
 from shoal.analysis.significance import Difference
 from shoal.analysis.table import (
     NOT_COMPLETE,
+    Cell,
     difference_cells,
     difference_heads,
     difference_notes,
@@ -23,6 +24,7 @@ from shoal.analysis.table import (
 from shoal.analysis.units import duration, percent, size
 from shoal.cli.console import echo, table
 from shoal.errors import command
+from shoal.loop.record import to_json
 
 
 def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
@@ -150,7 +152,15 @@ def comparison_document(lines: Sequence[Line]) -> list[dict[str, Any]]:
             "runs": list(line.runs),
             "complete": line.complete,
             "reached": line.reached,
-            "figures": {q.key: cell.value and asdict(cell.value) for q, cell in zip(found.columns, row, strict=True)},
+            "seeds": list(line.seeds),
+            "figures": {q.key: figure_document(line, q.key, cell) for q, cell in zip(found.columns, row, strict=True)},
         }
         for line, row in zip(found.lines, found.rows, strict=True)
     ]
+
+
+def figure_document(line: Line, key: str, cell: Cell) -> dict[str, Any] | None:
+    """A figure with its values in the single runs, in the order of `seeds`; null in a run that does not have it."""
+    if cell.value is None:
+        return None
+    return {**asdict(cell.value), "values": to_json(list(line.values.get(key, ())))}

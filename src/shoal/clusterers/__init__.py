@@ -14,12 +14,16 @@ from shoal.clusterers.linkage import Linkage, cut_at, cut_into
 from shoal.clusterers.lloyd import Clusters, e_step, lloyd, m_step
 from shoal.clusterers.min_loss import min_loss
 from shoal.clusterers.order import by_first
+from shoal.clusterers.spherical import spherical_centres, spherical_lloyd, unit
 
 __all__ = [
     "Clusters",
     "e_step",
     "m_step",
     "lloyd",
+    "unit",
+    "spherical_centres",
+    "spherical_lloyd",
     "seed_centres",
     "reseed",
     "kmeans",

@@ -68,9 +68,10 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
         common["selection"] = "all"  # one selection for all algorithms of a comparison
     found = []
     for spec in specs:
-        given = {**own[spec.name], **common, **keys_of(spec)}
+        mine = keys_of(spec)
+        given = {**own[spec.name], **common, **mine}
         lists = {k: [v] if k == "track" else values(v) for k, v in given.items()}
-        varied = [key for key, several in lists.items() if len(several) > 1 or key in spec.kwargs]
+        varied = [key for key, several in lists.items() if len(several) > 1 or key in mine]
         for choice in itertools.product(*lists.values()):
             chosen = dict(zip(lists, choice, strict=True))
             name = "-".join([spec.name, *(f"{key}={chosen[key]}" for key in varied)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import nn
 
-from shoal.costs import d_comm, t_comm, t_comp
+from shoal.costs import Parallel, d_comm, t_comm, t_comp
 from shoal.layout import Layout
 from shoal.loop.plan import Plan
 from shoal.loop.record import Row
@@ -34,21 +36,51 @@ def flops_per_sample(layout: Layout, sample: Array) -> float | None:
     return float(counter.get_total_flops())
 
 
+@dataclass(frozen=True)
+class CostModel:
+    """What the cost models need to know of a run.
+
+    Args:
+        parallel: How many groups in every round, and the share of them that trains.
+        clients: K.
+        passes: Samples that a client passes through its model in a round, mean over clients.
+        flops: Operations of a sample; None where they are not known.
+        layout: Of the model: its bytes, and the numbers that are added up.
+    """
+
+    parallel: Parallel
+    clients: int
+    passes: float
+    flops: float | None
+    layout: Layout
+
+    def of(self, first: int, last: int) -> Row:
+        """Seconds of sending and of computing and MB sent in the rounds from `first` to `last`."""
+        rounds, kappa, size = last - first + 1, self.parallel.kappa, self.layout.bytes
+        out: Row = {
+            "t_comm": t_comm(rounds, self.clients, kappa, size),
+            "d_comm": d_comm(rounds, self.clients, kappa, size) / 1e6,
+        }
+        if self.flops is not None:
+            groups_R, adds = self.parallel.groups_R[first - 1 : last], self.layout.trainable.stop
+            out["t_comp"] = t_comp(groups_R, self.clients, kappa, self.passes, calc=self.flops, aggr=adds)
+        return out
+
+
+def cost_model(plan: Plan, rounds: int) -> CostModel | None:
+    """The cost models of a run of so many rounds; None for methods that do not say how parallel they are."""
+    roster, solver = plan.federation.roster, plan.algorithm.solver
+    parallel = plan.algorithm.parallel(rounds, len(roster)) if rounds else None
+    if parallel is None or solver is None:
+        return None
+    sizes, which_N = np.unique(roster.sizes_N, return_inverse=True)
+    passes = float(np.mean(np.array([solver.passes(int(n)) for n in sizes])[which_N]))
+    return CostModel(
+        parallel, len(roster), passes, flops_per_sample(plan.layout, plan.federation.sample()), plan.layout
+    )
+
+
 def estimate(plan: Plan, rounds: int) -> Row:
     """Seconds of computing and of sending and MB sent, for methods that say how parallel they are; else nothing."""
-    roster, layout, solver = plan.federation.roster, plan.layout, plan.algorithm.solver
-    clients = len(roster)
-    parallel = plan.algorithm.parallel(rounds, clients) if rounds else None
-    if parallel is None or solver is None:
-        return {}
-    flops = flops_per_sample(layout, plan.federation.sample())
-    passes = float(np.mean([solver.passes(int(n)) for n in roster.sizes_N]))
-    out: Row = {
-        "t_comm": t_comm(rounds, clients, parallel.kappa, layout.bytes),
-        "d_comm": d_comm(rounds, clients, parallel.kappa, layout.bytes) / 1e6,
-    }
-    if flops is not None:
-        out["t_comp"] = t_comp(
-            parallel.groups_R, clients, parallel.kappa, passes, calc=flops, aggr=layout.trainable.stop
-        )
-    return out
+    model = cost_model(plan, rounds)
+    return {} if model is None else model.of(1, rounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 from statistics import fmean, median, pvariance
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -151,6 +152,22 @@ class History(Sequence[Row]):
         rows = self._until(until)
         return Link(sum(r.get("relayed", 0) for r in rows), sum(r.get("bytes_relayed", 0) for r in rows))
 
+    def estimated(self, name: str, until: int) -> float | None:
+        """What a cost model says of the rounds up to one.
+
+        Args:
+            name: `t_comp`, `t_comm` or `d_comm`.
+            until: The last round to count.
+
+        Returns:
+            The sum; None where some round does not have it: other methods, and records of earlier versions.
+
+        >>> History([{"round": 0}, {"round": 1, "t_comm": 0.5}, {"round": 2, "t_comm": 0.25}]).estimated("t_comm", 2)
+        0.75
+        """
+        rows = [r for r in self._until(until) if r["round"] > 0]
+        return fsum(r[name] for r in rows) if all(name in r for r in rows) else None
+
     def _until(self, until: int | None) -> list[Row]:
         return [r for r in self._rows if until is None or r["round"] <= until]
 
@@ -170,7 +187,7 @@ class History(Sequence[Row]):
 
 
 def summarise(history: History) -> Row:
-    """The figures of a run: maximum over rounds that count, last three, last, and test at the best validation.
+    """The figures of a run: best over rounds that count, last three, last, and test at the best validation.
 
     Args:
         history: The records of a run.
@@ -184,7 +201,7 @@ def summarise(history: History) -> Row:
     (0, None, 1.5)
     """
     tested, best = history.tested(), history.best()
-    last = tested[-3:]
+    last, losses = tested[-3:], [r["test_loss"] for r in tested if r.get("test_loss") is not None]
     apart = [r["discrepancy"] for r in history if r.get("discrepancy") is not None]
     out: Row = {
         "rounds": history[-1]["round"] if len(history) else 0,
@@ -197,6 +214,9 @@ def summarise(history: History) -> Row:
         "last_f1": tested[-1]["f1"] if tested else None,
         "last_worst": tested[-1]["worst"] if tested else None,
         "last_three_accuracy": sum(r["accuracy"] for r in last) / len(last) if last else None,
+        "last_three_f1": sum(r["f1"] for r in last) / len(last) if last else None,
+        "best_test_loss": min(losses) if losses else None,
+        "last_test_loss": tested[-1].get("test_loss") if tested else None,
         "groups": history[-1].get("groups") if len(history) else None,
         "left_out": sum(r.get("left_out", 0) for r in history),
         "skipped_rounds": sum(bool(r.get("skipped")) for r in history),

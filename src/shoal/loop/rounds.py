@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.engine import Engine
 from shoal.errors import ShoalError, TooFewAnswers
+from shoal.loop.cost_estimate import cost_model
 from shoal.loop.current import CurrentFederation
 from shoal.loop.plan import Plan, RoundResult
 from shoal.loop.record import Row, evaluation_part, group_part, ledger_part, training_part
@@ -56,10 +57,10 @@ def run_rounds(plan: Plan, engine: Engine, begin: RoundResult | None = None) -> 
         engine.set_federation(current.now)
         engine.restore(begin.memories, begin.library_VP)
         serving = algorithm.serve(begin.state)
-    state = begin.state
+    state, costs = begin.state, cost_model(plan, plan.rounds)
     for t in range(begin.round + 1, plan.rounds + 1):
         clock = time.perf_counter()
-        extra: Row = {}
+        extra: Row = costs.of(t, t) if costs else {}
         drift_events = current.advance(t, engine, serving)
         try:
             state, record = algorithm.step(state, engine, key.at(t))
@@ -69,7 +70,7 @@ def run_rounds(plan: Plan, engine: Engine, begin: RoundResult | None = None) -> 
             if t == 1 and not e.came:
                 raise ShoalError(f"no client could do the first round: {e}") from e
             record = Record(events=({"kind": "round skipped", "reason": str(e)},))
-            extra = {"skipped": True}
+            extra["skipped"] = True
         before, serving = serving, algorithm.serve(state)
         check_finite(serving, t)
         if t % plan.eval_every == 0 or t == plan.rounds:

@@ -7,13 +7,16 @@ from shoal.measures.convergence import (
     clustering_step,
     descent_step,
     gradient_noise,
+    least_eps,
     mean_square_gradient,
+    rounds_needed,
     smoothness,
 )
 from shoal.measures.cosine import cosine, cosine_from_gram, cosine_to, dissimilarity
 from shoal.measures.cpd import ClassKernel, cpd, cpd_pairs, grouping_objective
+from shoal.measures.divergence import Divergence, divergence_bound, gradient_divergence, group_divergence
 from shoal.measures.edc import edc, edc_embedding
-from shoal.measures.gram import coordinates, gram, norms, unit
+from shoal.measures.gram import coordinates, gram, norms
 from shoal.measures.l2 import pairwise_squared_l2, squared_l2
 from shoal.measures.madc import madc
 from shoal.measures.metric import Metric, pairwise
@@ -45,7 +48,6 @@ __all__ = [
     "coordinates",
     "gram",
     "norms",
-    "unit",
     "squared_l2",
     "pairwise_squared_l2",
     "Metric",
@@ -74,6 +76,12 @@ __all__ = [
     "smoothness",
     "clustering_step",
     "descent_step",
+    "least_eps",
+    "rounds_needed",
+    "Divergence",
+    "gradient_divergence",
+    "group_divergence",
+    "divergence_bound",
     "relative_contrast",
     "Plane",
     "principal",

@@ -125,3 +125,56 @@ def descent_step(mean_square: float, B: float, U: float, variance: float, beta: 
     if not beta > 0 or not mean_square + variance > 0:
         return math.nan
     return (mean_square - B * U**2) / (mean_square + variance) * 2 / beta
+
+
+def least_eps(lr: float, B: float, U: float, variance: float, beta: float) -> float:
+    """Theorem 6.9: the least mean squared gradient that any number of rounds is promised to reach.
+
+    `(beta lr^2 sigma^2 / 2 + lr B U^2) / (lr - beta lr^2 / 2)`: where the denominator of equation 9 is 0.
+
+    Args:
+        lr: Learning rate, above 0.
+        B: Clusterability.
+        U: The bound on gradients.
+        variance: sigma^2.
+        beta: Smoothness.
+
+    Returns:
+        The floor of eps; infinite for a learning rate of 2 / beta and above, nan where it is not defined.
+
+    >>> least_eps(lr=0.5, B=0.5, U=2.0, variance=4.0, beta=2.0)
+    8.0
+    """
+    if not lr > 0 or math.isnan(beta) or math.isnan(B):
+        return math.nan
+    slope = lr - beta * lr**2 / 2
+    return (beta * lr**2 / 2 * variance + lr * B * U**2) / slope if slope > 0 else math.inf
+
+
+def rounds_needed(
+    gap: float, eps: float, steps: int, lr: float, B: float, U: float, variance: float, beta: float
+) -> float:
+    """Equation 9: `T >= gap / (Q (eps (lr - beta lr^2/2) - beta lr^2/2 sigma^2 - lr B U^2))` rounds.
+
+    After as many the mean over them of the squared gradients at the groups' models is at most eps (equation 10).
+
+    Args:
+        gap: R of the start minus the least R there is.
+        eps: What is to be reached.
+        steps: Q, local steps.
+        lr: Learning rate.
+        B: Clusterability.
+        U: The bound on gradients.
+        variance: sigma^2.
+        beta: Smoothness.
+
+    Returns:
+        T; infinite where the theorem promises nothing, for eps up to `least_eps`; nan where it is not defined.
+
+    >>> rounds_needed(gap=30.0, eps=12.0, steps=10, lr=0.5, B=0.5, U=2.0, variance=4.0, beta=2.0)
+    3.0
+    """
+    floor = least_eps(lr, B, U, variance, beta)
+    if math.isnan(floor) or not steps > 0:
+        return math.nan
+    return gap / (steps * (eps - floor) * (lr - beta * lr**2 / 2)) if eps > floor else math.inf

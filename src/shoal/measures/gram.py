@@ -73,19 +73,3 @@ def norms(rows_NP: Array) -> Array:
     """
     rows_NP = np.asarray(rows_NP)
     return np.array([np.sqrt(np.square(row_P, dtype=np.float64).sum()) for row_P in rows_NP])
-
-
-def unit(rows_NP: Array) -> Array:
-    """The directions of vectors: rows of length one, in float64; a row of zeros stays.
-
-    Args:
-        rows_NP: One vector per row.
-
-    Returns:
-        The rows, each divided by its length.
-
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    lengths_N = norms(rows_NP)
-    return np.asarray(rows_NP, np.float64) / np.where(lengths_N > 0, lengths_N, 1.0)[:, None]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.algorithms import ALGORITHMS
+from shoal.analysis.compare import Line
 from shoal.analysis.quantities import Quantity
 from shoal.analysis.significance import Difference
 from shoal.analysis.table import (
@@ -18,6 +19,7 @@ from shoal.analysis.table import (
     difference_heads,
     difference_notes,
     partial_note,
+    tabulate,
 )
 from shoal.analysis.units import duration, percent, size
 from shoal.report.loaded_run import LoadedRun, Row
@@ -119,8 +121,18 @@ def accuracy_cards(summary: Row) -> list[Card]:
         Card(
             "Worst tenth", percent(summary.get("last_worst")), "mean accuracy of the worst-served clients", "last_worst"
         ),
-        Card("Macro F1", percent(summary.get("last_f1")), "mean over clients", "last_f1"),
+        Card(
+            "Macro F1", percent(summary.get("last_three_f1")), "last three rounds, mean over clients", "last_three_f1"
+        ),
+        *loss_cards(summary),
     ]
+
+
+def loss_cards(summary: Row) -> list[Card]:
+    """The least test loss and the last one, where the loss was recorded."""
+    best, last = summary.get("best_test_loss"), summary.get("last_test_loss")
+    note = "best" if last is None else f"best; {last:.3f} in the last round"
+    return [] if best is None else [Card("Test loss", f"{best:.3f}", note, "best_test_loss")]
 
 
 def settings_sheet(loaded: LoadedRun) -> Sheet:
@@ -150,7 +162,9 @@ def commands(loaded: LoadedRun) -> list[tuple[str, str]]:
 # ------------------------------------------------------------------------------------------------ several runs
 
 
-def comparison_sheet(found: Comparison, target: float | None) -> Sheet:
+def comparison_sheet(
+    found: Comparison, target: float | None, title: str = "Side by side", folded: bool = False
+) -> Sheet:
     """Mean and standard deviation over seeds, a row per setting; the best cells are marked."""
     rows = [
         [name, str(len(line.runs)), *(cell.shown(" ± ") for cell in cells)]
@@ -161,13 +175,23 @@ def comparison_sheet(found: Comparison, target: float | None) -> Sheet:
     notes += [f"The target is {percent(target)}; runs that miss it are not in the mean."] if target is not None else []
     notes += [f"* {NOT_COMPLETE}."] if not found.complete else []
     heads = ("setting", "runs", *(quantity.long_head for quantity in found.columns))
-    return Sheet("Side by side", heads, rows, " ".join(notes), marked=frozenset(marked))
+    return Sheet(title, heads, rows, " ".join(notes), folded, frozenset(marked))
 
 
 def meaning_sheet(found: Comparison, target: float | None) -> Sheet:
     """What the columns mean."""
     rows = [[head.long, meaning] for head, meaning in found.meanings(target)]
     return Sheet("What the columns mean", ("column", "meaning"), rows, folded=True)
+
+
+def comparison_sheets(lines: Sequence[Line], target: float | None) -> list[Sheet]:
+    """The figures that are always shown, the rarer ones folded, and what the columns of both mean."""
+    often, everything = tabulate(lines), tabulate(lines, everything=True)
+    rarely = tabulate(lines, [q for q in everything.columns if q not in often.columns])
+    sheets = [comparison_sheet(often, target)]
+    if rarely.columns:
+        sheets.append(comparison_sheet(rarely, target, "Rarer figures", folded=True))
+    return [*sheets, meaning_sheet(everything, target)]
 
 
 def differences_sheet(found: Sequence[Difference], quantity: Quantity) -> Sheet:

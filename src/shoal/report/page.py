@@ -14,7 +14,7 @@ from typing import Any
 from shoal.analysis.compare import Line
 from shoal.analysis.quantities import FIGURES
 from shoal.analysis.significance import differences
-from shoal.analysis.table import cell_of, tabulate
+from shoal.analysis.table import cell_of
 from shoal.errors import ShoalError, command, listing
 from shoal.report import headline
 from shoal.report.figure import THEMES, Figure, FigureOrReason, NoFigure
@@ -73,8 +73,7 @@ def comparison_page(
     """The page of several runs."""
     runs = [run for s in settings for run in s.runs]
     drawn = section("Curves", [draw(settings) for draw in COMPARISON])
-    table = tabulate(lines)
-    first = Section("Result", sheets=[headline.comparison_sheet(table, target), headline.meaning_sheet(table, target)])
+    first = Section("Result", sheets=headline.comparison_sheets(lines, target))
     found = differences(lines) if len(lines) > 1 and any(line.figures["best_accuracy"] for line in lines) else []
     sure = (
         [Section("Significance", sheets=[headline.differences_sheet(found, FIGURES["best_accuracy"])])] if found else []

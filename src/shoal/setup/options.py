@@ -38,6 +38,25 @@ def own_keys(name: str) -> dict[str, dataclasses.Field[Any]]:
     return {f.metadata.get("key") or f.name: f for f in own}
 
 
+def meant(key: str, known: Mapping[str, dataclasses.Field[Any]]) -> str:
+    """The key that a word means: itself, or the one it is another name of.
+
+    >>> meant("weighting", own_keys("fesem")), meant("weighting", own_keys("ifca")), meant("mu", own_keys("ifca"))
+    ('weights', 'weighting', 'mu')
+    """
+    return next((k for k, field in known.items() if field.metadata.get("alias") == key), key)
+
+
+def with_meant_keys(pairs: Mapping[str, Any], known: Mapping[str, dataclasses.Field[Any]]) -> dict[str, Any]:
+    """The pairs under the keys that they mean; two names of one key together are an error."""
+    out: dict[str, Any] = {}
+    for key, value in pairs.items():
+        if meant(key, known) in out:
+            raise BadInput(f"{meant(key, known)} is given twice, once by its other name; give one of them")
+        out[meant(key, known)] = value
+    return out
+
+
 def split_keys(
     algorithms: tuple[str, ...], pairs: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -64,14 +83,16 @@ def split_keys(
             continue
         if key in algorithms and isinstance(value, Mapping):
             continue
-        owners = [name for name in algorithms if key in theirs[name]]
+        owners = [name for name in algorithms if meant(key, theirs[name]) in theirs[name]]
         if not owners:
             raise no_such_key(key, theirs)
         for name in owners:
             own[name][key] = value
     for name in algorithms:
+        own[name] = with_meant_keys(own[name], theirs[name])
         table = pairs.get(name)
         if isinstance(table, Mapping):
+            table = with_meant_keys(table, theirs[name])
             for key in table:
                 if key not in theirs[name]:
                     raise unknown(f"own key of {name}", key, theirs[name])
@@ -92,7 +113,7 @@ def no_such_key(key: str, theirs: Mapping[str, Iterable[str]]) -> BadInput:
     >>> str(no_such_key("split_rounds", {"local": ()}))
     'local has no key split_rounds; cfl has it'
     """
-    owners = [name for name in ALGORITHMS if key in own_keys(name)]
+    owners = [name for name in ALGORITHMS if meant(key, keys := own_keys(name)) in keys]
     if owners:
         have, belongs = ("have" if len(names) > 1 else "has" for names in (theirs, owners))
         return BadInput(f"{listing(theirs)} {have} no key {key}; {listing(owners)} {belongs} it")
@@ -118,7 +139,7 @@ def build_algorithm(name: str, own: Mapping[str, Any], settings: Settings, clien
     cls, known = ALGORITHMS[name], own_keys(name)
     hints = get_type_hints(cls, include_extras=True)
     values: dict[str, Any] = {}
-    for key, value in own.items():
+    for key, value in with_meant_keys(own, known).items():
         if key not in known:
             raise unknown(f"key of {name}", key, known)
         field = known[key]

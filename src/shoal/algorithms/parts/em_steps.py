@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups, fit_measures, number_of_groups
-from shoal.clusterers import Clusters, kmeans, m_step, reseed
-from shoal.measures import coordinates, unit, wecfl_objective
+from shoal.clusterers import Clusters, kmeans, m_step, reseed, unit
+from shoal.measures import coordinates, wecfl_objective
 from shoal.measures.validity import Cluster
 from shoal.seeds import Key
 from shoal.types import Answers, Array

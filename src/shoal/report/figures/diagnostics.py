@@ -47,6 +47,43 @@ def clusterability(loaded: LoadedRun) -> FigureOrReason:
     return curves("clusterability", title, caption, series, "B (ratio of norms)", measures_of(loaded))
 
 
+def gradients(loaded: LoadedRun) -> FigureOrReason:
+    """Squared gradients at the groups' models, and the least that WeCFL's equation 9 promises to reach."""
+    title = "Squared gradients and what theory promises"
+    if not measured(loaded.history, "gradient_square", number):
+        return NoFigure("gradients", title, "gradients were not measured (diagnostics=true does, for FeSEM and WeCFL)")
+    caption = (
+        "Mean squared gradient at the groups' models. Above the floor of WeCFL's equation 9 a number of rounds is "
+        "promised to bring it down; below it, nothing is. No floor is drawn where no learning rate is covered."
+    )
+    series = [("measured", "gradient_square", "@g0", "solid"), ("floor of the theorem", "eps_floor", "@g1", "dash")]
+    return curves("gradients", title, caption, series, "squared gradient norm", measures_of(loaded))
+
+
+def divergence(loaded: LoadedRun) -> FigureOrReason:
+    """FlexCFL's delta by round."""
+    title = "Intra-group gradient divergence"
+    if not measured(loaded.history, "delta", number):
+        reason = "gradients were not measured (diagnostics=true does, for FedGroup and FlexCFL)"
+        return NoFigure("divergence", title, reason)
+    caption = "How far gradients of clients lie from their group's: delta of FlexCFL's theorem. 0: all members alike."
+    series = [("largest of all groups", "delta_max", "@g1", "solid"), ("delta, all clients", "delta", "@g0", "solid")]
+    return curves("divergence", title, caption, series, "delta (gradient norm)", measures_of(loaded))
+
+
+def loss_bound(loaded: LoadedRun) -> FigureOrReason:
+    """The bound of FlexCFL's theorem 1 by round."""
+    title = "Bound of FlexCFL's theorem 1"
+    if not measured(loaded.history, "loss_bound", number):
+        return NoFigure("loss_bound", title, "it was not measured, or is too large for a number")
+    caption = (
+        "How much the loss of a group's model may differ from that of one trained centrally on the group's data, from "
+        "estimates of delta, M and L. It grows exponentially with local steps: a worst case, not a forecast."
+    )
+    series = [("bound", "loss_bound", "@g0", "solid")]
+    return curves("loss_bound", title, caption, series, "difference of loss (nats)", measures_of(loaded))
+
+
 def silhouette(loaded: LoadedRun) -> FigureOrReason:
     """The criterion of groups=auto for every number of groups."""
     title = "How many groups?"
