@@ -229,5 +229,5 @@ def test_other_representations_find_planted_groups_and_resume(own: dict[str, Any
 
 
 def test_random_models_have_no_updates() -> None:
-    with pytest.raises(BadInput, match="represent=update needs init=kmeans"):
+    with pytest.raises(BadInput, match="represent=update needs init=directions"):
         shoal.run("fesem", make_toy(), small_net, rounds=1, engine=Serial(), init="random_models", represent="update")
