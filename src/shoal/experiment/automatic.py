@@ -58,7 +58,7 @@ class Evidence:
         samples: Training samples of all of them.
         asked: Clients that take part in a round.
         drift: What happens to the data, as it is written; empty: nothing.
-        groups: How many groups the directions show in which clients learn; 1: none.
+        groups: How many groups the directions show in which clients learn; 1: none; 0: they were not looked for.
         silhouette: How clear each number of groups is, from -1 to 1.
         labels: How far the clients' shares of classes lie from the whole's, and what chance alone would give.
         rounds: Of each trial.
@@ -183,7 +183,9 @@ def decide(evidence: Evidence) -> Decision:
         | {"asked": evidence.asked, "drift": evidence.drift},
         note("groups", groups_says(evidence), groups=evidence.groups)
         | {"silhouette": {str(k): v for k, v in evidence.silhouette.items()}},
-        note("difference", difference_says(evidence, alike), distance=evidence.labels[0], chance=evidence.labels[1]),
+        note(
+            "difference", difference_says(evidence, able, alike), distance=evidence.labels[0], chance=evidence.labels[1]
+        ),
         note("contest", contest_says(evidence, able), rounds=evidence.rounds)
         | {"accuracy": {t.name: t.accuracy for t in able}}
         | {"left_out": {t.name: t.problem for t in evidence.trials if t.problem}},
@@ -221,6 +223,9 @@ def drift_says(e: Evidence) -> str:
 def groups_says(e: Evidence) -> str:
     """Whether clients learn alike, and how clearly."""
     known = sorted(e.silhouette.items(), key=lambda item: -item[1])
+    if e.groups == 0:
+        why = "that takes three clients" if e.clients < 3 else "the trial that does so was not possible"
+        return f"Groups of clients that learn alike were not looked for: {why}."
     if e.groups == 1:
         most = f": the clearest would be {known[0][0]}, with a silhouette of {known[0][1]:.2f}" if known else ""
         return f"The directions in which clients learn show no groups{most}."
@@ -230,21 +235,22 @@ def groups_says(e: Evidence) -> str:
     return f"The directions in which clients learn show {e.groups} groups{own}{clear}."
 
 
-def difference_says(e: Evidence, alike: bool) -> str:
+def difference_says(e: Evidence, able: Sequence[Trial], alike: bool) -> str:
     """What kind of difference: of labels, or of what inputs look like and mean."""
-    how_far = (
-        f"their label shares lie {e.labels[0]:.2f} from the whole's, and chance alone would give {e.labels[1]:.2f}"
-    )
     if e.clients == 1:
         return "There is nobody to differ from."
-    if e.skewed:
-        end = "one model serves them all the same" if alike else "one model serves them less well"
-        return f"Clients hold different classes ({how_far}), and {end}."
+    far, chance = e.labels
+    how = "different" if e.skewed else "the same"
+    head = f"Clients hold {how} classes (label shares {far:.2f} from the whole's, {chance:.2f} by chance alone)"
+    if len(able) == 1:
+        return f"{head}, and nothing but one model for all could be tried."
     if alike:
-        return f"Clients hold the same classes ({how_far}), and one model serves them all."
+        return f"{head}, and in the trials one model served them as well as any other."
+    if e.skewed:
+        return f"{head}, and in the trials one model for all served them less well."
     return (
-        f"Clients hold the same classes ({how_far}), yet one model cannot serve them all: "
-        "their inputs look different, or mean different things."
+        f"{head}, yet in the trials one model for all served them less well: "
+        "their inputs look different or mean different things, or one model needs more rounds."
     )
 
 
@@ -252,7 +258,7 @@ def contest_says(e: Evidence, able: Sequence[Trial]) -> str:
     scores = listing(f"{100 * t.accuracy:.1f} % with {t.name}" for t in able)
     out = "".join(f"; {t.name} was left out because {t.problem}" for t in e.trials if t.problem)
     samples = f"{sum(able[0].total_N):,} training samples set aside"
-    return f"After trials of {e.rounds} rounds clients were right on {scores}, of {samples}{out}."
+    return f"After {e.rounds} rounds each, models were right about {scores} of {samples}{out}."
 
 
 def choice_says(e: Evidence, able: Sequence[Trial], best: Trial, chosen: Trial) -> str:

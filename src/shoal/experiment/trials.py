@@ -94,7 +94,7 @@ def evidence_of(asked: Resolved, backend: Backend, tell: Tell) -> Evidence:
         samples=int(load_federation(asked.settings, asked.federation).roster.sizes_N.sum()),
         asked=asked_for,
         drift=(asked.settings.drift or "") if drifts else "",
-        groups=int(start.get("groups", 1)),
+        groups=int(start.get("groups", 0)),
         silhouette={int(k): float(v) for k, v in values.items() if v is not None},
         labels=labels_of(plan, backend),
         rounds=short.settings.rounds,
@@ -142,7 +142,7 @@ def trial(short: Resolved, name: str, own: Mapping[str, Any], backend: Backend) 
     except ShoalError as e:
         if name == ONE:
             raise
-        return Trial(name, own, problem=str(e)), {}
+        return Trial(name, own, problem=str(e).partition(";")[0]), {}
 
 
 def validated(trial: Trial, serving: Serving, engine: Engine, short: Resolved) -> Trial:
