@@ -12,10 +12,21 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-METHODS = "fedavg fedprox fedadam local ifca fesem wecfl fedgroup flexcfl cfl flhc fedgsp".split()
-FEDERATIONS: dict[
-    str, dict[str, Any]
-] = {  # methods that need a number of groups get the planted one, else their default
+METHODS = (
+    "fedavg",
+    "fedprox",
+    "fedadam",
+    "fedgsp",
+    "local",
+    "ifca",
+    "fesem",
+    "wecfl",
+    "fedgroup",
+    "flexcfl",
+    "cfl",
+    "flhc",
+)
+FEDERATIONS: dict[str, dict[str, Any]] = {  # groups: for methods that need a number, where groups are planted
     "iid": {"partition": "iid:clients=20"},
     "permuted": {"partition": "permuted:4", "groups": 4},
     "rotated": {"partition": "rotated:4", "groups": 4},

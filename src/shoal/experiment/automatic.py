@@ -255,10 +255,12 @@ def difference_says(e: Evidence, able: Sequence[Trial], alike: bool) -> str:
 
 
 def contest_says(e: Evidence, able: Sequence[Trial]) -> str:
-    scores = listing(f"{100 * t.accuracy:.1f} % with {t.name}" for t in able)
+    first, *others = (f"{100 * t.accuracy:.1f} %" for t in able)
+    scores = listing(
+        [f"{able[0].name} got {first} right", *(f"{t.name} {x}" for t, x in zip(able[1:], others, strict=True))]
+    )
     out = "".join(f"; {t.name} was left out because {t.problem}" for t in e.trials if t.problem)
-    samples = f"{sum(able[0].total_N):,} training samples set aside"
-    return f"After {e.rounds} rounds each, models were right about {scores} of {samples}{out}."
+    return f"After {e.rounds} rounds each, of {sum(able[0].total_N):,} training samples set aside, {scores}{out}."
 
 
 def choice_says(e: Evidence, able: Sequence[Trial], best: Trial, chosen: Trial) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.backends import Backend
+from shoal.data.drift import parse_drift
 from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
@@ -24,7 +25,7 @@ from shoal.tasks import Evaluate, LabelHistogram
 __all__ = ["evidence_of", "named"]
 
 SHARE = 0.2  # of the training samples that are set aside while candidates are tried
-FEWEST, LONGEST = 10, 50  # rounds of a trial, which is half as long as the run
+FEWEST, LONGEST = 10, 50  # rounds of a trial, which is half as long as the run, or as long where data drift
 TESTED = 10_000  # clients that are validated
 EAGER = {"cold_start": "eager"}  # everybody has a model before the first round
 
@@ -85,7 +86,9 @@ def evidence_of(asked: Resolved, backend: Backend, tell: Tell) -> Evidence:
             if groups == 1:
                 continue
             found = replace(found, own={**own, "groups": groups})
-            if asked_for == clients and not drifts:
+            if drifts:  # who chooses its group again in every round goes along
+                candidates.insert(0, ("ifca", {"groups": groups}))
+            elif asked_for == clients:
                 candidates.insert(0, ("wecfl", {"groups": groups}))
         trials.append(found)
     values = start.get("measures", {}).get("silhouette", {})
@@ -120,7 +123,8 @@ def shortened(asked: Resolved) -> Resolved:
             "auto sets a fifth of every client's training samples aside to decide by, and no client has five; "
             "choose a method: shoal run fedavg"
         )
-    rounds = min(settings.rounds, max(FEWEST, min(settings.rounds // 2, LONGEST)))
+    part = settings.rounds if parse_drift(settings.drift or "none").scenarios else settings.rounds // 2  # drift adds up
+    rounds = min(settings.rounds, max(FEWEST, min(part, LONGEST)))
     return replace(
         asked,
         settings=settings.model_copy(update={"rounds": rounds, "eval_every": rounds, "val": share, "track": None}),
