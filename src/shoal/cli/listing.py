@@ -37,7 +37,7 @@ def listing(topic: Topic = None, format: FormatOption = Format.text) -> None:
         console.print(table(*LAYOUTS[topic](found[topic])))
         if topic == "algorithms":
             echo(
-                console, "\nNo idea which? shoal run auto tries some for a moment, runs the one that fits and says why."
+                console, "\nNo idea which? shoal run auto tries some, runs the one that fits, says why."
             )
 
 
