@@ -147,3 +147,22 @@ def test_a_run_in_which_some_clients_never_had_a_model_shows_its_best_with_its_c
     assert (mine["best_partial_clients"]["mean"], mine["best_partial_of"]["mean"]) == (int(who.split()[0]), 20)
     said = shoal("compare", "runs", "--differences").stdout
     assert said.startswith("only one setting has best_accuracy (")
+
+
+def test_auto_says_in_five_sentences_what_it_runs_and_why(shoal: Shoal) -> None:
+    result = shoal("run", "auto", "partition=iid:clients=4", "rounds=2", "engine=serial", "--format", "json")
+    found = json.loads(result.stdout)
+    assert found["config"]["chosen_by"] == "auto"
+    said = [note["says"] for note in found["decision"]]
+    lines = result.stderr.splitlines()
+    assert lines[0] == "auto tries fedavg, 2 rounds"
+    start = lines.index(said[0])
+    assert lines[start : start + 5] == said
+    shown = shoal("run", "auto", "partition=iid:clients=4", "rounds=2", "engine=serial")
+    assert f"{found['config']['algorithm']} (chosen by auto) on digits" in shown.stdout
+
+
+def test_auto_is_suggested_and_listed(shoal: Shoal) -> None:
+    assert "did you mean 'auto'?" in shoal("run", "aut").stderr
+    assert "shoal run auto" in shoal("list", "algorithms").stdout
+    assert "shoal run auto" in shoal("run", "--help").stdout

@@ -13,8 +13,8 @@ from shoal.analysis.quantities import FIGURES
 from shoal.errors import BadInput, RunFolderError
 from shoal.loop.history import History, summarise
 from shoal.setup.settings import Settings
-from shoal.store.folder import OWN, Folder, flatten, no_run
-from shoal.store.sweep_file import runs_of_sweep
+from shoal.store.folder import OWN, Folder, no_run
+from shoal.store.sweep_file import as_asked, runs_of_sweep
 
 __all__ = ["Line", "Spread", "compare", "expand"]
 
@@ -157,7 +157,7 @@ def compare_runs(paths: Sequence[Path], target: float | None = None) -> list[Lin
     """The same for run folders alone, which are not looked into for others."""
     check_target(target)
     folders = [Folder(p) for p in paths]
-    flat = [flatten(f.config()) for f in folders]
+    flat = [as_asked(f.config()) for f in folders]
     for config in flat:
         for key, mark in (("data", "fingerprint"), ("model", "model_digest")):
             if config.get(key) == OWN:

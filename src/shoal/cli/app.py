@@ -29,6 +29,7 @@ from shoal.version import __version__
 EPILOGUE = """
 \b
 Start:       shoal run                 fedavg on a small data set
+             shoal run auto            a method is chosen, and it says why
              shoal run fedavg local    two algorithms side by side
              shoal list                what there is to choose from
 Own parts:   shoal run mine.py toy     a Python file is imported first, by

@@ -12,7 +12,13 @@ from typing import Any
 from shoal.errors import BadInput, RunFolderError, command, unknown
 
 PAIR = re.compile(r"([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
-BOOKKEEPING = ("format", "fingerprint", "model_digest", "object")  # keys of a resolved config.toml that are no settings
+BOOKKEEPING = (
+    "format",
+    "fingerprint",
+    "model_digest",
+    "object",
+    "chosen_by",
+)  # keys of a resolved config.toml that are no settings
 
 
 @dataclass(frozen=True)
@@ -167,13 +173,15 @@ def take_names(pairs: dict[str, Any], where: str) -> list[str]:
 def check_names(algorithms: Iterable[str]) -> None:
     """Explain a word that is no algorithm."""
     from shoal.algorithms import ALGORITHMS
-    from shoal.setup.settings import Settings
+    from shoal.setup.settings import AUTO, Settings
 
     for name in names_of(algorithms):
         if name in Settings.model_fields or name == "out":
             raise BadInput(f"the key {name} needs a value: write {name}=VALUE")
-        if name not in ALGORITHMS:
-            raise unknown("algorithm", name, ALGORITHMS, "(A TOML file ends in .toml, a key is written key=value.)")
+        if name not in ALGORITHMS and name != AUTO:
+            raise unknown(
+                "algorithm", name, (*ALGORITHMS, AUTO), "(A TOML file ends in .toml, a key is written key=value.)"
+            )
 
 
 def names_of(algorithms: Iterable[str]) -> list[str]:

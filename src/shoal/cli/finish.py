@@ -15,7 +15,7 @@ def finish_run(folder: Path, format: Format, quiet: bool) -> None:
 
     config, summary = Folder(folder).config(), Folder(folder).summary() or {}
     if format is Format.json:
-        emit(run_document(folder, config, summary))
+        emit(run_document(folder, config, summary, Folder(folder).notes()))
     elif quiet:
         echo(out(), str(folder))
     else:

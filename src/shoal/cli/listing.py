@@ -35,6 +35,8 @@ def listing(topic: Topic = None, format: FormatOption = Format.text) -> None:
         echo(console, "\nEach with an explanation: shoal list algorithms, shoal list keys, and so on.")
     else:
         console.print(table(*LAYOUTS[topic](found[topic])))
+        if topic == "algorithms":
+            echo(console, "\nNo idea which? shoal run auto tries some, runs the one that fits, says why.")
 
 
 def overview(entries: list[Entry]) -> str:

@@ -54,6 +54,10 @@ class ProgressDisplay(Observer):
         if self.console.is_terminal and not self._quiet:
             self._bar = make_bar(self.console, self._prefix + self.name, plan.rounds, begin)
 
+    def note(self, text: str) -> None:
+        if not self._quiet:
+            echo(self.console, self._prefix + text)
+
     def after_round(self, result: RoundResult) -> None:
         assert self._plan is not None
         self.round = result.round

@@ -29,7 +29,8 @@ from shoal.loop.record import to_json
 
 def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
     """The figures of one run, where it is, and what one could do next."""
-    title = f"{config['algorithm']} on {config['data']}, {summary['rounds']} rounds, seed {config['seed']}"
+    by = f" (chosen by {config['chosen_by']})" if "chosen_by" in config else ""
+    title = f"{config['algorithm']}{by} on {config['data']}, {summary['rounds']} rounds, seed {config['seed']}"
     echo(console, title, style="bold")
     console.print(table(["", "", ""], rows_of(summary)))
     echo(console)
@@ -138,9 +139,12 @@ def pieces(columns: Sequence[tuple[str, list[str]]], room: int) -> list[list[tup
     return found
 
 
-def run_document(folder: Path, config: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
-    """One run for programs."""
-    return {"kind": "run", "folder": str(folder), "complete": True, "config": dict(config), "summary": dict(summary)}
+def run_document(
+    folder: Path, config: Mapping[str, Any], summary: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """One run for programs; with why its algorithm was chosen, if `auto` chose it."""
+    found = {"kind": "run", "folder": str(folder), "complete": True, "config": dict(config), "summary": dict(summary)}
+    return {**found, "decision": list(notes)} if notes else found
 
 
 def comparison_document(lines: Sequence[Line]) -> list[dict[str, Any]]:

@@ -24,9 +24,11 @@ def run(words: Words = None, format: FormatOption = Format.text, quiet: QuietOpt
 
     Without any word: fedavg on digits, over in a few seconds. Several algorithms, or a key with several values
     (seed=0,1,2), make a sweep: all combinations in one folder, one table at the end. `shoal list` shows what
-    there is; out=DIR names the folder.
+    there is; out=DIR names the folder. In place of an algorithm, auto tries some for a moment, runs the one that
+    fits and says why.
 
     \b
+    shoal run auto data=mnist
     shoal run fedprox mu=0.1 data=mnist model=mlp rounds=100
     shoal run fedavg local seed=0,1,2
     shoal run settings.toml lr=0.1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,19 @@ from shoal.backends import Backend
 from shoal.data.federation import Source
 from shoal.engine import Engine
 from shoal.errors import BadInput, RunFolderError, command
+from shoal.experiment.automatic import decide
 from shoal.experiment.result import Run
+from shoal.experiment.trials import evidence_of, named
 from shoal.layout import ModelFactory
 from shoal.loop.cost_estimate import estimate
 from shoal.loop.history import History, summarise
 from shoal.loop.plan import RoundResult
-from shoal.loop.record import share_lists
+from shoal.loop.record import share_lists, to_json
 from shoal.loop.rounds import run_rounds
 from shoal.observers import Files, Observer, PeakMemory, make_trackers
 from shoal.setup.prepare import Prepared, build_plan, open_backend
 from shoal.setup.resolve import Resolved, resolve
+from shoal.setup.settings import AUTO
 from shoal.store import checkpoint
 from shoal.store.folder import OWN, Folder
 from shoal.types import Algorithm
@@ -43,7 +47,7 @@ def run(
     """Run one experiment.
 
     Args:
-        algorithm: A name of `shoal list algorithms`, or an algorithm object.
+        algorithm: A name of `shoal list algorithms`, `auto` to have one chosen by short trials, or an algorithm object.
         federation: The name of a data set, or a `Federation`; digits if left out.
         model: A name, or a function that makes an `nn.Module`; mclr if left out.
         out: A folder that the run is written to, and can be resumed from.
@@ -69,15 +73,32 @@ def start(asked: Resolved, backend: Backend | None, out: str | Path | None, obse
     with open_backend(
         backend or asked.settings.engine, asked.settings.workers
     ) as at_work:  # starts up while data is loaded
-        prepared = build_plan(asked)
+        prepared = decided(asked, at_work, out, observers) if asked.algorithm == AUTO else build_plan(asked)
         if prepared.note:
             log.warning(prepared.note)
         if out is None:
             if prepared.settings.track:
                 raise BadInput(f"track={prepared.settings.track} needs a run folder; give out=DIR as well")
             return execute(prepared, at_work, None, observers)
-        with Folder(out).begin(prepared.config, __version__) as folder:
+        with Folder(out).begin(prepared.config, __version__, prepared.plan.notes) as folder:
             return execute(prepared, at_work, folder, observers)
+
+
+def decided(asked: Resolved, backend: Backend, out: str | Path | None, observers: Sequence[Observer]) -> Prepared:
+    """The plan of the algorithm that trials decide for; why is in its notes."""
+
+    def tell(text: str) -> None:
+        for o in observers:
+            o.note(text)
+
+    if out is not None:
+        Folder(out).refuse_if_taken()
+    decision = decide(evidence_of(asked, backend, tell))
+    for sentence in decision.sentences:
+        tell(sentence)
+    prepared = build_plan(named(asked, decision.algorithm, decision.own))
+    plan = replace(prepared.plan, notes=tuple(to_json(note) for note in decision.notes))
+    return replace(prepared, plan=plan, config={**prepared.config, "chosen_by": AUTO})
 
 
 def resume(
@@ -118,6 +139,7 @@ def resume(
     config = folder.config()
     fingerprint = config.pop("fingerprint", None)
     object_, digest = config.pop("object", None), config.pop("model_digest", None)
+    config.pop("chosen_by", None)
     config = {"kernel": "torch", "compile": "off", **config}  # what runs had before there was a choice
     name = config.pop("algorithm")
     if algorithm is not None and object_ is not None and repr(algorithm) != object_:
@@ -145,6 +167,7 @@ def resume(
     asked = resolve(algorithm or name, federation, model, {**config, **own})
     with open_backend(engine, workers or asked.settings.workers) as backend:
         prepared = build_plan(asked, fingerprint)
+        prepared = replace(prepared, plan=replace(prepared.plan, notes=folder.notes()))
         if digest is not None and prepared.config["model_digest"] != digest:
             raise RunFolderError(f"the model is not the one that {folder.path} began with; give the same one to go on")
         with folder.lock():

@@ -84,6 +84,11 @@ class Run:
     def clients(self) -> tuple[str, ...]:
         return self.plan.federation.ids
 
+    @property
+    def decision(self) -> tuple[str, ...]:
+        """The sentences in which `auto` says what it found and why it chose this algorithm; empty without `auto`."""
+        return tuple(note["says"] for note in self.plan.notes if note["kind"] == "decision")
+
     @cached_property
     def serving(self) -> Serving:
         return self.plan.algorithm.serve(self.state)

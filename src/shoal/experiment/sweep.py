@@ -15,13 +15,14 @@ from shoal.backends import Backend
 from shoal.data.spec import Spec, parse
 from shoal.errors import BadInput, RunFolderError, command
 from shoal.experiment.api import resume, start
+from shoal.experiment.trials import named
 from shoal.observers import Observer
 from shoal.setup.options import split_keys
 from shoal.setup.prepare import build_plan, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import needs_everybody
-from shoal.store.folder import FREE, Folder, flatten, fresh_path
-from shoal.store.sweep_file import runs_of_sweep
+from shoal.store.folder import FREE, Folder, fresh_path
+from shoal.store.sweep_file import as_asked, runs_of_sweep
 
 ObserverFactory = Callable[[str, int, int], Sequence[Observer]]  # name, number, how many -> who watches this run
 
@@ -155,14 +156,14 @@ def check(runs: Sequence[Point], folder: Path) -> None:
         tuple(sorted((k, str(v)) for k, v in {**p.pairs, "": p.algorithm}.items() if k != "seed")): p for p in runs
     }
     for point in sorted(distinct.values(), key=lambda p: (str(p.pairs.get("data")), str(p.pairs.get("partition")))):
-        build_plan(point.resolved)
+        build_plan(named(point.resolved, "fedavg"))
 
 
 def check_taken(point: Point, path: Path) -> None:
     """A run that lies in a folder of the sweep already must be the one that the sweep asks for."""
     if not (path / "config.toml").exists():
         return
-    there = flatten(Folder(path).config())
+    there = as_asked(Folder(path).config())
     settings = point.resolved.settings.model_dump()
     wanted = {"algorithm": point.algorithm, **{k: settings.get(k, v) for k, v in point.pairs.items()}}
     for key, value in wanted.items():

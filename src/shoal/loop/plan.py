@@ -30,6 +30,7 @@ class Plan:
         eval_clients: How many clients are tested; None: all up to 10,000, else 1,000.
         drift: What happens to the data.
         arithmetic: Device, kernel, compiled or not.
+        notes: Events from before the first round, such as why this algorithm was chosen.
 
     >>> import shoal
     >>> shoal.run("fedavg", rounds=0, engine="serial").plan.seed
@@ -45,6 +46,7 @@ class Plan:
     eval_clients: int | None = None
     drift: Drift = Drift()
     arithmetic: Arithmetic = Arithmetic()
+    notes: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def splits(self) -> tuple[str, ...]:

@@ -105,7 +105,8 @@ def round_result(
     if plan.drift.scenarios:
         row["drifted"] = len(drifted)
     row["time"] = {"round": time.perf_counter() - clock, **extra.get("time", {})}
-    seen = (*drift_events, *ledger.events, *record.events, *collapse_event(serving, row))
+    notes = plan.notes if t == 0 else ()
+    seen = (*notes, *drift_events, *ledger.events, *record.events, *collapse_event(serving, row))
     events = tuple({"round": t, **e} for e in seen)
     return RoundResult(t, state, *engine.snapshot(), row, events, current.data_indices)
 

@@ -37,6 +37,13 @@ class Observer:
             begin: The round that a resumed run goes on from; 0 for a new one.
         """
 
+    def note(self, text: str) -> None:
+        """Before `start`, where `auto` chooses the algorithm: what is tried, and then the sentences that say why.
+
+        Args:
+            text: One line.
+        """
+
     def after_round(self, result: RoundResult) -> None:
         """After every round.
 

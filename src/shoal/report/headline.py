@@ -86,6 +86,12 @@ def verdict(loaded: LoadedRun) -> str:
     return f"{sentence} The groups collapsed into one in {collapsed} rounds." if collapsed else sentence
 
 
+def decision_sheet(loaded: LoadedRun) -> Sheet | None:
+    """What `auto` found and why it chose the method; None if a user chose it."""
+    said = [[str(e.get("about")), str(e.get("says"))] for e in loaded.events if e["kind"] == "decision"]
+    return Sheet("Chosen by auto", ("about", "what was found"), said) if said else None
+
+
 def gap(best: float, other: float) -> str:
     """
     >>> gap(0.9, 0.36), gap(0.5, 0.61)

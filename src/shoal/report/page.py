@@ -61,6 +61,8 @@ def run_page(loaded: LoadedRun, place: Place = components) -> Page:
     sections = [section(title, drawn) for title, drawn in of_run(loaded, place).items()]
     sheets = {"What happened": events_sheets(loaded)}
     sections = [Section(s.title, s.figures, s.missing, sheets.get(s.title, ())) for s in sections]
+    why = headline.decision_sheet(loaded)
+    sections = [Section("Why this method", sheets=[why]), *sections] if why is not None else sections
     facts = (headline.settings_sheet(loaded), headline.environment_sheet(loaded))
     sections.append(Section("Repeat it", sheets=facts, commands=headline.commands(loaded)))
     title, verdict = headline.title_of(loaded), headline.verdict(loaded)

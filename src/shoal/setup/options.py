@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from shoal.aggregators import parse_aggregator
 from shoal.algorithms import ALGORITHMS
 from shoal.errors import BadInput, listing, unknown
-from shoal.setup.settings import Settings
+from shoal.setup.settings import AUTO, Settings
 from shoal.types import Algorithm
 
 __all__ = ["build_algorithm", "own_keys", "split_keys"]
@@ -32,8 +32,10 @@ def own_keys(name: str) -> dict[str, dataclasses.Field[Any]]:
     >>> list(own_keys("fedprox"))
     ['mu']
     """
+    if name == AUTO:
+        return {}
     if name not in ALGORITHMS:
-        raise unknown("algorithm", name, ALGORITHMS)
+        raise unknown("algorithm", name, (*ALGORITHMS, AUTO))
     own = [f for f in dataclasses.fields(ALGORITHMS[name]) if f.name not in PARTS]
     return {f.metadata.get("key") or f.name: f for f in own}
 
@@ -114,6 +116,10 @@ def no_such_key(key: str, theirs: Mapping[str, Iterable[str]]) -> BadInput:
     'local has no key split_rounds; cfl has it'
     """
     owners = [name for name in ALGORITHMS if meant(key, keys := own_keys(name)) in keys]
+    if owners and AUTO in theirs:
+        return BadInput(
+            f"{AUTO} chooses the method and its keys by itself, so {key} goes with a method: {listing(owners)}"
+        )
     if owners:
         have, belongs = ("have" if len(names) > 1 else "has" for names in (theirs, owners))
         return BadInput(f"{listing(theirs)} {have} no key {key}; {listing(owners)} {belongs} it")
@@ -136,6 +142,8 @@ def build_algorithm(name: str, own: Mapping[str, Any], settings: Settings, clien
     >>> build_algorithm("fedprox", {"mu": "0.5"}, Settings(), 20).mu
     0.5
     """
+    if name == AUTO:
+        raise BadInput("auto is no algorithm but a choice among them, which shoal.run makes by trials")
     cls, known = ALGORITHMS[name], own_keys(name)
     hints = get_type_hints(cls, include_extras=True)
     values: dict[str, Any] = {}

@@ -16,6 +16,7 @@ from shoal.types import Select
 
 __all__ = ["Settings", "check_settings"]
 
+AUTO = "auto"  # stands where the name of an algorithm stands, and is replaced by one that trials decide
 SOLVER_KEYS = tuple(f.name for f in dataclasses.fields(SGD) if f.name not in ("shuffle", "terms"))
 
 
@@ -126,4 +127,4 @@ def with_selection(algorithms: Iterable[str], settings: Settings) -> Settings:
 
 def needs_everybody(name: str) -> bool:
     """Whether an algorithm is made for full participation."""
-    return bool(ALGORITHMS.traits(name)["needs_all_clients"])
+    return name != AUTO and bool(ALGORITHMS.traits(name)["needs_all_clients"])

@@ -32,6 +32,8 @@ OWN = "<own>"  # stands in config.toml for something that was given as an object
 FREE = ("rounds", "engine", "workers", "checkpoint_every", "track")  # may change while a run goes on
 CARRIED = {"clients": ("ids", "total"), "members": ("ids", "group", "truth"), "labels": ("samples",)}  # see Folder.rows
 
+Notes = Sequence[Mapping[str, Any]]
+
 
 class Folder:
     """The files of one run. Nothing is written before `create`.
@@ -51,14 +53,16 @@ class Folder:
         self.checkpoints = self.path / "checkpoints"
         self._written: dict[str, dict[str, Any]] = {}  # what is repeated only when it changes, as last written
 
-    def create(self, config: Mapping[str, Any], version: str) -> None:
+    def create(self, config: Mapping[str, Any], version: str, notes: Notes = ()) -> None:
         """Begin a run here; a folder that holds one already is left alone."""
-        self._refuse_if_taken()
+        self.refuse_if_taken()
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             (self.path / "records.jsonl").write_text("")
             (self.path / "events.jsonl").write_text("")
             self._json("environment.json", environment(version))
+            if notes:
+                self._json("decision.json", {"notes": list(notes)})
             self._write_config(config)
         except OSError as e:
             raise RunFolderError(
@@ -66,12 +70,12 @@ class Folder:
             ) from e
 
     @contextmanager
-    def begin(self, config: Mapping[str, Any], version: str) -> Iterator[Folder]:
+    def begin(self, config: Mapping[str, Any], version: str, notes: Notes = ()) -> Iterator[Folder]:
         """Begin a run here; if it cannot even start, the folder is left as it was found."""
         before = set(self.path.iterdir()) if self.path.is_dir() else None
-        self._refuse_if_taken()
+        self.refuse_if_taken()
         with self.lock():  # before anything is written: two may begin at once
-            self.create(config, version)
+            self.create(config, version, notes)
             try:
                 yield self
             except ShoalError:
@@ -82,7 +86,8 @@ class Folder:
                         self.path.rmdir()
                 raise
 
-    def _refuse_if_taken(self) -> None:
+    def refuse_if_taken(self) -> None:
+        """A sentence if a run lies here already."""
         if (self.path / "config.toml").exists():
             raise RunFolderError(
                 f"{self.path} already holds a run; choose another out=, or go on with: " + command("resume", self.path)
@@ -211,6 +216,14 @@ class Folder:
         except (OSError, ValueError) as e:
             raise RunFolderError(f"{path} cannot be read: {e}") from e
         return found
+
+    def notes(self) -> tuple[Mapping[str, Any], ...]:
+        """Why this algorithm was chosen, if `auto` chose it; see `Plan.notes`."""
+        path = self.path / "decision.json"
+        try:
+            return tuple(json.loads(path.read_text())["notes"]) if path.is_file() else ()
+        except (OSError, ValueError, KeyError, TypeError) as e:
+            raise RunFolderError(f"{path} cannot be read: {e}") from e
 
     def tracked(self, tracker: str) -> Row | None:
         """What a tracker noted about this run."""

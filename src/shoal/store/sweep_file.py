@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import RunFolderError
+from shoal.store.folder import flatten
 
 
 def is_plain_name(name: Any) -> bool:
@@ -30,3 +32,22 @@ def runs_of_sweep(folder: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError, TypeError) as e:
         raise RunFolderError(f"{folder / 'sweep.json'} cannot be read: {e}") from e
     return found
+
+
+def as_asked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as a user asked for it: where `auto` chose the algorithm, that and no keys of the algorithm's own.
+
+    Args:
+        config: What `Folder.config` gave.
+
+    Returns:
+        One level of keys.
+
+    >>> as_asked({"algorithm": "fedprox", "chosen_by": "auto", "rounds": 3, "fedprox": {"mu": 0.1}})
+    {'algorithm': 'auto', 'rounds': 3}
+    """
+    flat, chooser = flatten(config), config.get("chosen_by")
+    if chooser is None:
+        return flat
+    own = config.get(str(config["algorithm"]), {})
+    return {**{k: v for k, v in flat.items() if k not in own and k != "chosen_by"}, "algorithm": chooser}

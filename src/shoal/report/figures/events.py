@@ -45,7 +45,7 @@ def by_round(loaded: LoadedRun) -> FigureOrReason:
 def counted(loaded: LoadedRun) -> dict[str, Counter[int]]:
     """Kind, round and number; changes of group come from the groups themselves where no event tells of them."""
     found: dict[str, Counter[int]] = defaultdict(Counter)
-    for e in loaded.events:
+    for e in happened(loaded):
         found[e["kind"]][e["round"]] += touched(e)
     if "migrated" not in found:
         for (_, before), (t, after) in zip(loaded.members, loaded.members[1:], strict=False):
@@ -67,7 +67,13 @@ def touched(event: Mapping[str, Any]) -> int:
 
 def listed(loaded: LoadedRun) -> tuple[list[tuple[int, str, str]], int]:
     """The first events as round, kind and words, and how many there are in all."""
-    return [(e["round"], e["kind"], words(e)) for e in loaded.events[:LISTED]], len(loaded.events)
+    events = happened(loaded)
+    return [(e["round"], e["kind"], words(e)) for e in events[:LISTED]], len(events)
+
+
+def happened(loaded: LoadedRun) -> list[Mapping[str, Any]]:
+    """The events without why the algorithm was chosen, which the page tells by itself."""
+    return [e for e in loaded.events if e["kind"] != "decision"]
 
 
 def words(event: Mapping[str, Any]) -> str:
