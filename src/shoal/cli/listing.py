@@ -36,9 +36,7 @@ def listing(topic: Topic = None, format: FormatOption = Format.text) -> None:
     else:
         console.print(table(*LAYOUTS[topic](found[topic])))
         if topic == "algorithms":
-            echo(
-                console, "\nNo idea which? shoal run auto tries some, runs the one that fits, says why."
-            )
+            echo(console, "\nNo idea which? shoal run auto tries some, runs the one that fits, says why.")
 
 
 def overview(entries: list[Entry]) -> str:
