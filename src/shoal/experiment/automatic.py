@@ -247,7 +247,7 @@ def difference_says(e: Evidence, able: Sequence[Trial], alike: bool) -> str:
     if alike:
         return f"{head}, and in the trials one model served them as well as any other."
     if e.skewed:
-        return f"{head}, and in the trials one model for all served them less well."
+        return f"{head}, and in the trials one model for all served them less well on the classes they hold."
     return (
         f"{head}, yet in the trials one model for all served them less well: "
         "their inputs look different or mean different things, or one model needs more rounds."
