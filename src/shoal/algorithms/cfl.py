@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
+from shoal.algorithms.parts.alike import Alike
 from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.split_criteria import CriteriaMode, Threshold, rounds_of, young_clusters
 from shoal.algorithms.parts.split_tree import Node, best_on_path, divide, walk_down
 from shoal.algorithms.parts.split_verdict import Guard, SplitRule, judge
 from shoal.algorithms.registry import algorithm
 from shoal.clusterers import BipartitionMode
+from shoal.measures import cosine
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD, Proximal
@@ -40,6 +42,7 @@ class State:
     choice: Table  # with `path_choice`: the model of each client, leaves first, then cached ones
     server: ServerState = field(default_factory=dict)
     first: float = 0.0  # mean length of the updates in the first round
+    alike: Alike = field(default_factory=Alike)  # with the guard: similarities over the last rounds
     final: tuple[int, ...] = ()  # clusters that stood still with every client content
 
 
@@ -131,10 +134,15 @@ class CFL(Algorithm):
         failed = tuple(f.client for f in got.failed)
         clusters, waiting = young_clusters(state.group, state.age, engine.clients.ids, failed, t, self.max_age)
         events: list[dict[str, Any]] = [{"kind": "cluster waits", "group": k, "reason": WAITS} for k in waiting]
-        fixed, looked = rounds_of(self.split_rounds), {}
+        fixed, looked, rule = rounds_of(self.split_rounds), {}, self.rule
         for k, mine in clusters.items():
             rows_NP, sizes_N = state.latest.get(mine, 0.0)[:, engine.layout.trainable], engine.clients.sizes(mine)
-            looked[k] = judge(rows_NP, np.array(sizes_N), self.rule, state.first, t, k in state.final)  # lines 3 to 5
+            similarity_NN = cosine(rows_NP)
+            if rule.guarded:
+                state = replace(state, alike=state.alike.put(mine, similarity_NN))
+                similarity_NN = state.alike.get(mine)
+            seen = rows_NP, np.array(sizes_N), similarity_NN
+            looked[k] = judge(*seen, rule, state.first, t, k in state.final)  # lines 3 to 5
             state = replace(state, first=state.first or looked[k].seen["length"])
         cuts = {
             k: seen.cut for k, seen in looked.items() if seen.cut and (t in fixed if fixed else seen.answer == "split")

@@ -17,7 +17,7 @@ from shoal.algorithms.parts.split_criteria import (
 )
 from shoal.algorithms.parts.subgroups import LEAST, ORDER, SILHOUETTE, Subgroups, cut_between, subgroups
 from shoal.clusterers import BipartitionMode, Split, bipartition
-from shoal.measures import cosine, relative_deviation, within
+from shoal.measures import relative_deviation, within
 from shoal.types import Array
 
 Guard = Literal["auto", "on", "off"]
@@ -52,13 +52,20 @@ class Verdict(NamedTuple):
 
 
 def judge(
-    rows_NP: Array, sizes_N: Array, rule: SplitRule, first: float, round: int = 0, final: bool = False
+    rows_NP: Array,
+    sizes_N: Array,
+    similarity_NN: Array,
+    rule: SplitRule,
+    first: float,
+    round: int = 0,
+    final: bool = False,
 ) -> Verdict:
     """CFL's decision about one cluster.
 
     Args:
         rows_NP: The latest update of each client, trainable numbers only.
         sizes_N: Its training samples.
+        similarity_NN: Cosine similarity of every pair of them.
         rule: The thresholds and what else decides.
         first: Mean length of the updates in the first round; 0 if this is it.
         round: The present one.
@@ -68,10 +75,10 @@ def judge(
         The answer with its reason, the cut and the numbers.
 
     >>> rows = np.kron([[1.0, 0.0], [-1.0, 0.0]], np.ones((3, 1)))
-    >>> found = judge(rows, np.ones(6), SplitRule(), first=1.0)
+    >>> found = judge(rows, np.ones(6), rows @ rows.T, SplitRule(), first=1.0)
     >>> found.answer, found.cut.labels_N.tolist(), found.seen["cross"]
     ('split', [0, 0, 0, 1, 1, 1], -1.0)
-    >>> judge(rows[:3], np.ones(3), SplitRule(), first=1.0).reason
+    >>> judge(rows[:3], np.ones(3), np.ones((3, 3)), SplitRule(), first=1.0).reason
     "still moving: its mean update is 1 long, and eps1 is 0.5 (half of its clients' mean length)"
     """
     n, norms = len(rows_NP), cluster_norms(rows_NP, sizes_N, rule.criteria)
@@ -82,7 +89,6 @@ def judge(
     seen |= {"mean_relative": norms.mean_norm / (norms.length or 1.0), "max_relative": norms.max_norm / (first or 1.0)}
     if n < 2:
         return Verdict("alone", "a client alone is not split", None, seen)
-    similarity_NN = cosine(rows_NP)
     groups = subgroups(similarity_NN)
     between = rule.guarded and groups.number > 1
     cut = (cut_between if between else cut_anywhere)(similarity_NN, groups.labels_N, rule.bipartition)
