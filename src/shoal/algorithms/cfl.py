@@ -13,10 +13,9 @@ from shoal.algorithms.parts.alike import Alike
 from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.split_criteria import CriteriaMode, Threshold, rounds_of, young_clusters
 from shoal.algorithms.parts.split_tree import Node, best_on_path, divide, walk_down
-from shoal.algorithms.parts.split_verdict import Guard, SplitRule, judge
+from shoal.algorithms.parts.split_verdict import Guard, SplitRule, judge_all
 from shoal.algorithms.registry import algorithm
 from shoal.clusterers import BipartitionMode
-from shoal.measures import cosine
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD, Proximal
@@ -117,14 +116,6 @@ class CFL(Algorithm):
         """What clients train with: CFL stands on any federated method."""
         return self.solver.plus(Proximal(self.mu)) if self.mu else self.solver
 
-    @property
-    def rule(self) -> SplitRule:
-        """When a cluster is split; at fixed rounds nothing but the cut is asked for."""
-        notebook = {"min_round": self.min_round, "min_cluster_size": self.min_cluster_size}
-        guard = "off" if self.split_rounds else self.guard
-        own = {"eps1": self.eps1, "eps2": self.eps2, "criteria": self.criteria, "bipartition": self.bipartition}
-        return SplitRule(**own, **notebook, guard=guard)  # type: ignore[arg-type]
-
     def _split(self, state: State, got: Answers, engine: Engine, t: int) -> tuple[State, dict[str, Any], Events]:
         """Bipartition every cluster that asks for it; one side keeps the number of its parent, the other is new.
 
@@ -134,26 +125,17 @@ class CFL(Algorithm):
         failed = tuple(f.client for f in got.failed)
         clusters, waiting = young_clusters(state.group, state.age, engine.clients.ids, failed, t, self.max_age)
         events: list[dict[str, Any]] = [{"kind": "cluster waits", "group": k, "reason": WAITS} for k in waiting]
-        fixed, looked, rule = rounds_of(self.split_rounds), {}, self.rule
-        for k, mine in clusters.items():
-            rows_NP, sizes_N = state.latest.get(mine, 0.0)[:, engine.layout.trainable], engine.clients.sizes(mine)
-            similarity_NN = cosine(rows_NP)
-            if rule.guarded:
-                state = replace(state, alike=state.alike.put(mine, similarity_NN))
-                similarity_NN = state.alike.get(mine)
-            seen = rows_NP, np.array(sizes_N), similarity_NN
-            looked[k] = judge(*seen, rule, state.first, t, k in state.final)  # lines 3 to 5
-            state = replace(state, first=state.first or looked[k].seen["length"])
-        cuts = {
-            k: seen.cut for k, seen in looked.items() if seen.cut and (t in fixed if fixed else seen.answer == "split")
-        }
-        if fixed and cuts:
-            cuts = dict([min(cuts.items(), key=lambda item: item[1].cross)])
-        measures = {str(k): {**seen.seen, "verdict": seen.answer, "reason": seen.reason} for k, seen in looked.items()}
+        fixed = rounds_of(self.split_rounds)
+        rule = SplitRule.of(self, "off" if fixed else self.guard)
+        state, verdicts = judge_all(state, clusters, rule, engine, t)  # lines 3 to 5
+        asked = {k for k, verdict in verdicts.items() if (t in fixed if fixed else verdict.answer == "split")}
+        cuts = {k: cut for k in sorted(asked) if (cut := verdicts[k].cut)}
+        if fixed:
+            cuts = dict(sorted(cuts.items(), key=lambda item: item[1].cross)[:1])
+            verdicts = {k: verdict.at_fixed_rounds(k in cuts) for k, verdict in verdicts.items()}
         for k, cut in cuts.items():
             sides = [tuple(c for c, side in zip(clusters[k], cut.labels_N, strict=True) if side == i) for i in (0, 1)]
             state = divide(state, k, sides)  # lines 6 to 9
             event = {"kind": "split", "group": k, "into": [k, len(state.theta_KP) - 1]}
-            events.append({**event, **measures[str(k)], "clients": [list(s) for s in sides]})
-        final = tuple(k for k, seen in looked.items() if seen.answer == "final" and self.criteria == "paper")
-        return replace(state, final=tuple(sorted({*state.final, *final}))), {"clusters": measures}, tuple(events)
+            events.append({**event, **verdicts[k].record, "clients": [list(s) for s in sides]})
+        return state, {"clusters": {str(k): verdict.record for k, verdict in verdicts.items()}}, tuple(events)

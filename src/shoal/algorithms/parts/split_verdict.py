@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,11 +18,11 @@ from shoal.algorithms.parts.split_criteria import (
 )
 from shoal.algorithms.parts.subgroups import LEAST, ORDER, SILHOUETTE, Subgroups, cut_between, subgroups
 from shoal.clusterers import BipartitionMode, Split, bipartition
-from shoal.measures import relative_deviation, within
-from shoal.types import Array
+from shoal.measures import cosine, relative_deviation, within
+from shoal.types import Algorithm, Array, Cohort, Engine
 
 Guard = Literal["auto", "on", "off"]
-Answer = Literal["alone", "moving", "early", "final", "refused", "split"]
+Answer = Literal["alone", "moving", "early", "final", "refused", "kept", "split"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,12 @@ class SplitRule:
     bipartition: BipartitionMode = "optimal"
     guard: Guard = "auto"
 
+    @classmethod
+    def of(cls, method: Algorithm, guard: Guard) -> SplitRule:
+        """The rule with the values that the options of the same names have in CFL."""
+        own = {f.name: getattr(method, f.name) for f in fields(cls)}
+        return cls(**{**own, "guard": guard})
+
     @property
     def guarded(self) -> bool:
         """Whether clients must form groups that stand apart; thresholds that were given decide alone."""
@@ -49,6 +56,45 @@ class Verdict(NamedTuple):
     reason: str
     cut: Split | None
     seen: dict[str, Any]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the records hold: the numbers, the answer and the reason."""
+        return {**self.seen, "verdict": self.answer, "reason": self.reason}
+
+    def at_fixed_rounds(self, split: bool) -> Verdict:
+        """The same where `split_rounds` decides, not the norms."""
+        return self._replace(answer="split" if split else "kept", reason="split_rounds decides, not the norms")
+
+
+def judge_all(
+    state: Any, clusters: Mapping[int, Cohort], rule: SplitRule, engine: Engine, t: int
+) -> tuple[Any, dict[int, Verdict]]:
+    """CFL's decision about every cluster, by the latest updates of its clients.
+
+    Args:
+        state: Of CFL.
+        clusters: Members by cluster.
+        rule: When a cluster is split.
+        engine: Knows the clients' sizes, and which numbers of a model are trained.
+        t: The round.
+
+    Returns:
+        The state, which remembers the similarities, the first lengths and who is final, and the verdicts.
+    """
+    verdicts: dict[int, Verdict] = {}
+    for k, mine in clusters.items():
+        rows_NP, sizes_N = state.latest.get(mine, 0.0)[:, engine.layout.trainable], np.array(engine.clients.sizes(mine))
+        similarity_NN = cosine(rows_NP)
+        if rule.guarded:
+            state = replace(state, alike=state.alike.put(mine, similarity_NN))
+            similarity_NN = state.alike.get(mine)
+        verdicts[k] = judge(rows_NP, sizes_N, similarity_NN, rule, state.first, t, k in state.final)
+        state = replace(state, first=state.first or verdicts[k].seen["length"])
+    if rule.criteria == "paper":
+        final = {k for k, verdict in verdicts.items() if verdict.answer == "final"}
+        state = replace(state, final=tuple(sorted({*state.final, *final})))
+    return state, verdicts
 
 
 def judge(
@@ -129,7 +175,6 @@ def in_words(
     best = f"silhouette {groups.silhouette:.2f} of {SILHOUETTE:g}, order {groups.order:.3f} of {ORDER:g}"
     formed = f"the {groups.number} groups its clients form best do not stand apart: {best}"
     return {
-        "alone": "a client alone is not split",
         "moving": f"still moving: its mean update is {norms.mean_norm:.3g} long, and eps1 is {eps1:.3g}{half}",
         "early": "the notebook does not split so early, or so few clients",
         "final": f"final: it stood still with no update longer than eps2, now {eps2:.3g}{quarter}",
