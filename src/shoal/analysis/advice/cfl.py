@@ -27,7 +27,7 @@ def splits(seen: AdviceInput) -> Iterator[Advice]:
         yield Advice("eps1", "the records of this run do not tell why: run it again with eps1=auto eps2=auto", {}, AUTO)
         return
     yield decided(told)
-    if not seen.own.get("split_rounds") and AUTO != {name: seen.own.get(name) for name in AUTO}:
+    if not seen.own.get("split_rounds") and {name: seen.own.get(name) for name in AUTO} != AUTO:
         yield from against_the_guard(told)
 
 
