@@ -34,6 +34,9 @@ Hashes = dict[str, str]  # of the pieces of a run
 EXPECTED: dict[str, str] = {  # a pattern of "run piece", such as "fesem * records.loss" -> why it may differ
     "fesem *": "first groups by direction (departure D98)",
     "wecfl *": "first groups by direction (departure D98)",
+    "cfl * records.measures.clusters": "what decided about a cluster stands beside its norms",
+    "cfl * events.split": "what decided about a cluster stands beside its norms",
+    "cfl split_rounds=* config.cfl.eps?": "without thresholds CFL takes them from the federation",
 }
 
 COMMON = {"data": "digits", "rounds": "5", "lr": "0.1", "selection": "random", "clients_per_round": "8"}

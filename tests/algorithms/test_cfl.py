@@ -100,3 +100,44 @@ def test_a_cluster_waits_when_an_update_is_older_than_max_age(max_age: int) -> N
         waits[t] = [event["group"] for event in record.events if event["kind"] == "cluster waits"] == [0]
         assert ("0" in record.measures["clusters"]) != waits[t]
     assert waits == {t: t > 1 + max_age for t in waits}
+
+
+def test_with_defaults_groups_are_found_and_clients_that_agree_stay_together() -> None:
+    planted = shoal.run("cfl", "digits", rounds=15, lr=0.1, engine="serial", eval_every=15)
+    assert planted.history[-1]["ari"] == 1.0
+    alike = shoal.run("cfl", "digits", partition="iid", rounds=15, lr=0.1, engine="serial", eval_every=15)
+    assert alike.history[-1]["groups"] == 1
+    assert alike.history[15]["measures"]["clusters"]["0"]["verdict"] in ("moving", "refused")
+
+
+def test_a_final_cluster_trains_on_and_is_not_split_again() -> None:
+    # Round 1: stationary and every update below eps2, so final. In round 2 the thresholds would ask for a split.
+    engine = engine_of(clients_of(FOUR))
+    calm = shoal.CFL(eps1=9.0, eps2=9.0, select=All(), solver=SGD(lr=0.8, batch=10))
+    state, _ = calm.init(engine, Key(0).at(0))
+    state, record = calm.step(state, engine, Key(0).at(1))
+    assert (state.final, record.measures["clusters"]["0"]["verdict"]) == ((0,), "final")
+    eager = shoal.CFL(eps1=9.0, eps2=0.0, select=All(), solver=SGD(lr=0.8, batch=10))
+    after, record = eager.step(state, engine, Key(0).at(2))
+    assert len(after.theta_KP) == 1
+    assert record.measures["clusters"]["0"]["verdict"] == "final"
+    assert not np.array_equal(after.theta_KP, state.theta_KP)
+
+
+def weights(**own: Any) -> list[np.ndarray]:
+    """The models after three rounds."""
+    keys: dict[str, Any] = {"algorithm": "cfl", "lr": 0.1, "rounds": 3, "engine": "serial", "eval_every": 3, **own}
+    run = shoal.run(keys.pop("algorithm"), "digits", **keys)
+    return [np.concatenate([p.detach().numpy().ravel() for p in model.parameters()]) for model in run.models]
+
+
+def test_cfl_stands_on_a_proximal_method_and_on_a_server_optimiser() -> None:
+    (plain,), (none,), (near,) = weights(eps1=0), weights(eps1=0, mu=0), weights(eps1=0, mu=1.0)
+    assert np.array_equal(plain, none)
+    assert np.array_equal(near, weights(algorithm="fedprox", mu=1.0, selection="all")[0])
+    assert not np.array_equal(near, plain)
+    rule = "server-optimiser:adam:lr=0.1"
+    (adam,) = weights(eps1=0, aggregate=rule)
+    assert np.array_equal(adam, weights(algorithm="fedavg", aggregate=rule, selection="all")[0])
+    assert not np.array_equal(adam, plain)
+    assert len(weights(split_rounds="1+2", aggregate=rule, mu=0.1)) == 3

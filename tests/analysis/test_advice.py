@@ -10,8 +10,6 @@ from tests.conftest import small_net
 import shoal
 from shoal.analysis.advice import Advice, advise
 from shoal.analysis.advice.across import worth
-from shoal.analysis.advice.advice_input import AdviceInput
-from shoal.analysis.advice.cfl import cluster_norms
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.loop.history import History
@@ -25,94 +23,58 @@ def said(algorithm: str, own: dict[str, Any], history: History) -> dict[str, Adv
     return {advice.about: advice for advice in advise(algorithm, own, history)}
 
 
-# ----------------------------------------------------------------------------------------------------------- thresholds
+# --------------------------------------------------------------------------------------------------------------- splits
 
 
-def norms(**clusters: tuple[float, float, int]) -> dict[str, Any]:
-    keys = ("mean_norm", "max_norm", "clients")
-    return {"measures": {"clusters": {k[1:]: dict(zip(keys, v, strict=True)) for k, v in clusters.items()}}}
+def cluster(verdict: str, relative: float, apart: bool, clients: int = 8) -> dict[str, Any]:
+    told = {"mean_norm": 0.1, "max_norm": 0.5, "clients": clients, "mean_relative": relative, "apart": apart}
+    return {**told, "subgroups": 2, "verdict": verdict, "reason": f"it was {verdict}"}
 
 
-def unsplit(mean: list[float], largest: float) -> History:
-    return rows({}, *(norms(c0=(m, largest, 8)) for m in mean))
+def judged(**clusters: dict[str, Any]) -> dict[str, Any]:
+    return {"measures": {"clusters": {k[1:]: v for k, v in clusters.items()}}}
 
 
-def test_thresholds_of_a_run_that_never_split() -> None:
-    # First three rounds: mean 0.36, a quarter 0.09, a third 0.12; the last quarter 0.06. 0.29 * 0.36 = 0.104.
-    found = said("cfl", {"eps1": 0.0}, unsplit([0.36, 0.36, 0.36, 0.2, 0.1, 0.08, 0.06, 0.06], 0.6))
-    assert found["eps1"].change == {"eps1": 0.1}
-    assert "0.09 to 0.12" in found["eps1"].text
-    # Only the plateau of everybody together was seen, 0.6, ten times the mean: 0.65 of it.
-    assert found["eps2"].change == {"eps2": 0.39}
-    assert found["eps2"].numbers["ratio"] == pytest.approx(10)
-    assert "that of pure ones was not seen" in found["eps2"].text
-
-
-def test_clients_that_agree_need_no_split() -> None:
-    found = said("cfl", {"eps1": 0.0}, unsplit([0.36, 0.36, 0.36, 0.2, 0.1, 0.1, 0.1, 0.1], 0.15))
-    assert "clients agree" in found["eps2"].text
-    assert not found["eps2"].change
-
-
-def test_a_mean_that_stays_long() -> None:
-    mixed = said("cfl", {}, unsplit([0.3] * 3 + [0.2] * 5, 0.9))
-    assert mixed["eps1"].change == {"eps1": 0.23}  # 1.15 * 0.2
-    unclear = said("cfl", {}, unsplit([0.3] * 3 + [0.2] * 5, 0.4))
-    assert not unclear["eps1"].change
-    assert "more rounds" in unclear["eps1"].text
-
-
-SPLIT = rows(
-    {},
-    *(norms(c0=(m, 0.8, 8)) for m in (0.4, 0.4, 0.4, 0.1)),
-    *(norms(c0=(0.1, 0.5, 4), c1=(0.1, 0.2, 4)) for _ in range(3)),
-    *(norms(c0=(0.1, 0.15, 2), c1=(0.1, 0.2, 4), c2=(0.1, 0.1, 2)) for _ in range(4)),
-)
-
-
-def test_the_life_of_clusters() -> None:
-    found = [(x.group, x.clients, x.split, x.taken, x.longest) for x in cluster_norms(AdviceInput("cfl", {}, SPLIT))]
-    assert found == [
-        (0, 8, True, 4, 0.8),
-        (0, 4, True, 2, 0.5),
-        (0, 2, False, 0, 0.15),
-        (1, 4, False, 0, 0.2),
-        (2, 2, False, 0, 0.1),
-    ]
-
-
-def test_thresholds_between_two_plateaus() -> None:
-    # Mixed: 0.8 and 0.5 when they were split. Pure: 0.15, 0.2, 0.1. sqrt(0.5 * 0.2) = 0.316.
-    found = said("cfl", {"eps1": 0.11, "eps2": 0.05}, SPLIT)
-    assert found["eps2"].change == {"eps2": 0.32}
-    assert (found["eps2"].numbers["mixed"], found["eps2"].numbers["pure"]) == (0.5, 0.2)
-    fine = said("cfl", {"eps1": 0.11, "eps2": 0.3}, SPLIT)["eps2"]
-    assert not fine.change
-    assert "eps2=0.3 tells them apart" in fine.text
-
-
-def test_clients_that_were_peeled_off_do_not_make_a_cluster_mixed() -> None:
-    # 0.8 was split in halves; at 0.3 a single client was taken off a pure cluster of four, though 0.1 and 0.2 stay.
-    found = said(
-        "cfl",
-        {"eps2": 0.25},
-        rows(
-            {},
-            *(norms(c0=(0.1, 0.8, 8)) for _ in range(4)),
-            *(norms(c0=(0.05, 0.3, 4), c1=(0.05, 0.2, 4)) for _ in range(3)),
-            *(norms(c0=(0.05, 0.1, 3), c1=(0.05, 0.2, 4), c2=(0.05, 0.05, 1)) for _ in range(4)),
-        ),
+def test_the_last_verdict_on_every_cluster_is_told() -> None:
+    first, then = judged(c0=cluster("moving", 0.7, False)), judged(c0=cluster("split", 0.3, True))
+    after = judged(c0=cluster("refused", 0.3, False, 4), c1=cluster("final", 0.3, False, 4))
+    found = said("cfl", {"eps1": "auto", "eps2": "auto"}, rows({}, first, then, after))
+    assert found["clusters"].numbers == {"0": "refused", "1": "final"}
+    assert found["clusters"].text == (
+        "cluster 0 (4 clients, round 3): it was refused; cluster 1 (4 clients, round 3): it was final"
     )
-    assert found["eps2"].change == {"eps2": 0.49}  # sqrt(0.8 * 0.3)
-    assert "1 of the pure ones were split" in found["eps2"].text
+    assert {"eps1", "eps2"}.isdisjoint(found)
 
 
-def test_the_advice_finds_thresholds_that_find_the_groups() -> None:
+def test_given_thresholds_are_held_against_the_guard() -> None:
+    # Split in round 1 while it moved, in round 2 without groups; in round 3 cluster 1 is mixed and left whole.
+    one, two = (
+        judged(c0=cluster("split", 0.7, True)),
+        judged(c0=cluster("split", 0.3, False), c1=cluster("moving", 0.4, True)),
+    )
+    last = judged(c0=cluster("final", 0.3, False), c1=cluster("final", 0.4, True), c2=cluster("final", 0.6, True))
+    found = said("cfl", {"eps1": 0.1, "eps2": 0.3}, rows({}, one, two, last))
+    assert found["eps2"].numbers == {"torn": [(1, 0), (2, 0)]}
+    assert "2 of 2 splits" in found["eps2"].text
+    assert found["eps1"].numbers == {"mixed": {1: 2}}
+    assert found["eps1"].change == found["eps2"].change == {"eps1": "auto", "eps2": "auto"}
+    right = said("cfl", {"eps1": 0.1, "eps2": 0.3}, rows({}, judged(c0=cluster("split", 0.3, True))))
+    assert {"eps1", "eps2"}.isdisjoint(right)
+
+
+def test_records_that_do_not_tell_why_ask_for_another_run() -> None:
+    old = {"measures": {"clusters": {"0": {"mean_norm": 0.1, "max_norm": 0.5, "clients": 4}}}}
+    found = said("cfl", {"eps1": 0.1, "eps2": 0.3}, rows({}, old, old))
+    assert found["eps1"].change == {"eps1": "auto", "eps2": "auto"}
+    assert "do not tell why" in found["eps1"].text
+
+
+def test_the_advice_finds_the_groups_that_thresholds_kept_together() -> None:
     look = shoal.run("cfl", "digits", eps1=0.0, lr=0.1, rounds=25, seed=1, engine="serial", eval_every=25)
     change: dict[str, Any] = {}
     for advice in look.advise():
         change |= {k: v for k, v in advice.change.items() if k.startswith("eps")}
-    assert set(change) == {"eps1", "eps2"}
+    assert change == {"eps1": "auto", "eps2": "auto"}
     found = shoal.run("cfl", "digits", **change, lr=0.1, rounds=40, seed=1, engine="serial", eval_every=40)
     assert found.summary["ari"] > 0.9
 

@@ -16,8 +16,9 @@ from shoal.algorithms import ALGORITHMS
 OPTIONS: dict[str, dict[str, tuple[Any, float | None]]] = {
     "central": {},
     "cfl": {
-        "eps1": (0.1, 0),
-        "eps2": (0.3, 0),
+        "eps1": ("auto", 0),
+        "eps2": ("auto", 0),
+        "mu": (0.0, 0),
         "min_round": (20, 0),
         "min_cluster_size": (2, 1),
         "max_age": (5, 0),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.report.records import HOSTILE
 
+import shoal
 from shoal.loop.history import History, summarise
 from shoal.loop.similarity import unpack
 from shoal.report import headline
@@ -103,6 +104,27 @@ def test_the_tree_has_every_split(runs: dict[str, Path]) -> None:
     assert len(tree.layout["yaxis"]["ticktext"]) == 4
     sizes = told.history[-1]["group_size"]
     assert {f"group {k} ({n})" for k, n in enumerate(sizes)} == set(tree.layout["yaxis"]["ticktext"])
+
+
+def test_every_verdict_is_told_and_norms_are_in_the_units_of_the_thresholds(tmp_path: Path) -> None:
+    shoal.run("cfl", "digits", rounds=3, lr=0.1, engine="serial", eval_every=3, out=tmp_path / "auto")
+    shoal.run(
+        "cfl", "digits", rounds=3, lr=0.1, eps1=0.1, eps2=0.3, engine="serial", eval_every=3, out=tmp_path / "given"
+    )
+    drawn, given = figures(tmp_path / "auto"), figures(tmp_path / "given")
+    told = [
+        (t, c)
+        for t, r in enumerate(read_run(tmp_path / "auto").history)
+        if t
+        for c in r["measures"]["clusters"].values()
+    ]
+    assert [(row[0], row[-2], row[-1]) for row in drawn["verdicts"].rows] == [
+        (t, c["verdict"], c["reason"]) for t, c in told
+    ]
+    assert next(row[3] for row in drawn["norms"].rows if row[1] == "mean") == round(told[0][1]["mean_relative"], 4)
+    limits = {t["name"]: t["y"][0] for t in drawn["norms"].traces if t["name"].startswith("eps")}
+    assert limits == {"eps1 = 0.5": 0.5, "eps2 = 0.25": 0.25}
+    assert {t["name"] for t in given["norms"].traces} >= {"eps1 = 0.1", "eps2 = 0.3"}
 
 
 def test_the_flow_loses_nobody(runs: dict[str, Path]) -> None:

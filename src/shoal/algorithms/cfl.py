@@ -1,5 +1,5 @@
 """CFL: clustered federated learning by recursive bipartition. Sattler, Mueller, Samek, NeurIPS Workshop on Federated
-Learning 2019, Algorithm 2, in rounds. Long version: https://arxiv.org/abs/1910.01991"""
+Learning 2019, Algorithm 2, in rounds; that groups must stand apart is from https://arxiv.org/abs/1910.01991"""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
+from shoal.algorithms.parts.alike import Alike
 from shoal.algorithms.parts.newcomers import assign_newcomers
-from shoal.algorithms.parts.split_criteria import Criteria, CriteriaMode, cfl_criteria, rounds_of, young_clusters
+from shoal.algorithms.parts.split_criteria import CriteriaMode, Threshold, rounds_of, young_clusters
 from shoal.algorithms.parts.split_tree import Node, best_on_path, divide, walk_down
+from shoal.algorithms.parts.split_verdict import Guard, SplitRule, judge_all
 from shoal.algorithms.registry import algorithm
-from shoal.clusterers import BipartitionMode, bipartition
-from shoal.measures import cosine, within
+from shoal.clusterers import BipartitionMode
 from shoal.seeds import Key
 from shoal.selection import All
-from shoal.solvers import SGD
+from shoal.solvers import SGD, Proximal
 from shoal.table import Serving, Table
 from shoal.tasks import Losses, Train
 from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Representation, Select, Solver, option
@@ -39,6 +40,9 @@ class State:
     means_SP: Array  # mean update of either side at each split, two rows a split
     choice: Table  # with `path_choice`: the model of each client, leaves first, then cached ones
     server: ServerState = field(default_factory=dict)
+    first: float = 0.0  # mean length of the updates in the first round
+    alike: Alike = field(default_factory=Alike)  # with the guard: similarities over the last rounds
+    final: tuple[int, ...] = ()  # clusters that stood still with every client content
 
 
 @algorithm("cfl", finds_groups=True, finds_number=True, splits=True)
@@ -54,14 +58,16 @@ class CFL(Algorithm):
     2
     """
 
-    eps1: float = option(0.1, "a cluster is stationary when its mean update is shorter than this", low=0)
-    eps2: float = option(0.3, "and incongruent when some client's update is longer than this", low=0)
+    eps1: Threshold = option("auto", "a cluster is stationary when its mean update is shorter than this", low=0)
+    eps2: Threshold = option("auto", "and incongruent when some client's update is as long as this", low=0)
+    guard: Guard = option("auto", "split only clients whose groups stand apart: on, off; auto: on with an auto eps")
     bipartition: BipartitionMode = option("optimal", "the cut: optimal (exact), or complete linkage (departure D4)")
     criteria: CriteriaMode = option("paper", "paper: weighted mean; notebook: plain mean, min_round, min_cluster_size")
     min_round: int = option(20, "notebook: no split up to this round", low=0)
     min_cluster_size: int = option(2, "notebook: only larger clusters are split", low=1)
     split_rounds: str = option("", "split the least alike cluster at each of these rounds instead: 50+100+150")
     max_age: int = option(5, "a cluster waits while a member's latest update is older than so many rounds", low=0)
+    mu: float = option(0.0, "strength of a proximal term in local training", low=0)
     path_choice: bool = option(False, "each client takes the model of its path, leaf to root, best on validation data")
     select: Select = All()
     solver: Solver = SGD()
@@ -81,7 +87,7 @@ class CFL(Algorithm):
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         cohort = self.select(engine.clients, key("select"))
         state, cohort = assign_newcomers(self, state, cohort, engine, key("newcomers"))
-        got = engine.map(Train(self.solver), cohort, state.theta_KP, state.group.get(cohort, 0), key("train"))  # line 2
+        got = engine.map(Train(self.local), cohort, state.theta_KP, state.group.get(cohort, 0), key("train"))  # line 2
         rounds_N = np.full(len(got), key.round)
         state = replace(
             state, latest=state.latest.put(got.cohort, got["update"]), age=state.age.put(got.cohort, rounds_N)
@@ -103,7 +109,12 @@ class CFL(Algorithm):
 
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         """Walk the tree: at every split train from its model and take the side with the more similar mean update."""
-        return walk_down(state, cohort, self.solver, engine, key)
+        return walk_down(state, cohort, self.local, engine, key)
+
+    @property
+    def local(self) -> Solver:
+        """What clients train with: CFL stands on any federated method."""
+        return self.solver.plus(Proximal(self.mu)) if self.mu else self.solver
 
     def _split(self, state: State, got: Answers, engine: Engine, t: int) -> tuple[State, dict[str, Any], Events]:
         """Bipartition every cluster that asks for it; one side keeps the number of its parent, the other is new.
@@ -114,23 +125,17 @@ class CFL(Algorithm):
         failed = tuple(f.client for f in got.failed)
         clusters, waiting = young_clusters(state.group, state.age, engine.clients.ids, failed, t, self.max_age)
         events: list[dict[str, Any]] = [{"kind": "cluster waits", "group": k, "reason": WAITS} for k in waiting]
-        norms, cuts, fixed = {}, {}, rounds_of(self.split_rounds)
-        for k, mine in clusters.items():
-            rows_NP = state.latest.get(mine, 0.0)[:, engine.layout.trainable]
-            found = self._criteria(rows_NP, np.array(engine.clients.sizes(mine)), t)  # lines 3 and 4
-            seen = {"mean_norm": found.mean_norm, "max_norm": found.max_norm, "clients": len(mine)}
-            norms[str(k)] = {**seen, "within": within(rows_NP, np.zeros(len(mine), int))}
-            if (t in fixed and len(mine) > 1) if fixed else found.split:
-                cuts[k] = bipartition(cosine(rows_NP), self.bipartition)  # line 5
-        if fixed and cuts:
-            cuts = dict([min(cuts.items(), key=lambda item: item[1].cross)])
+        fixed = rounds_of(self.split_rounds)
+        rule = SplitRule.of(self, "off" if fixed else self.guard)
+        state, verdicts = judge_all(state, clusters, rule, engine, t)  # lines 3 to 5
+        asked = {k for k, verdict in verdicts.items() if (t in fixed if fixed else verdict.answer == "split")}
+        cuts = {k: cut for k in sorted(asked) if (cut := verdicts[k].cut)}
+        if fixed:
+            cuts = dict(sorted(cuts.items(), key=lambda item: item[1].cross)[:1])
+            verdicts = {k: verdict.at_fixed_rounds(k in cuts) for k, verdict in verdicts.items()}
         for k, cut in cuts.items():
             sides = [tuple(c for c, side in zip(clusters[k], cut.labels_N, strict=True) if side == i) for i in (0, 1)]
             state = divide(state, k, sides)  # lines 6 to 9
-            event = {"kind": "split", "group": k, "into": [k, len(state.theta_KP) - 1], "cross": cut.cross}
-            events.append({**event, **norms[str(k)], "clients": [list(s) for s in sides]})
-        return state, {"clusters": norms}, tuple(events)
-
-    def _criteria(self, rows_NP: Array, sizes_N: Array, t: int) -> Criteria:
-        only_notebook = t, self.min_round, self.min_cluster_size
-        return cfl_criteria(rows_NP, sizes_N, self.eps1, self.eps2, self.criteria, *only_notebook)
+            event = {"kind": "split", "group": k, "into": [k, len(state.theta_KP) - 1]}
+            events.append({**event, **verdicts[k].record, "clients": [list(s) for s in sides]})
+        return state, {"clusters": {str(k): verdict.record for k, verdict in verdicts.items()}}, tuple(events)

@@ -23,7 +23,7 @@ Paths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders
 def advise(paths: Paths, format: FormatOption = Format.text) -> None:
     """Read finished runs and say what one would miss.
 
-    CFL's eps1 and eps2 from the norms that were seen, a number of groups that looks wrong, empty groups,
+    Why CFL split a cluster or did not, a number of groups that looks wrong, empty groups,
     clients without a model, groups that gain nothing. Each sentence has the numbers it rests on and, where
     there is one, the command to try.
     """

@@ -23,6 +23,7 @@ from shoal.measures.metric import Metric, pairwise
 from shoal.measures.nearest import client_cold_start
 from shoal.measures.objective import objective, wecfl_objective
 from shoal.measures.principal import Plane, principal
+from shoal.measures.separation import pair_order, relative_deviation
 from shoal.measures.validity import (
     Choice,
     Cluster,
@@ -91,4 +92,6 @@ __all__ = [
     "grouping_objective",
     "objective",
     "wecfl_objective",
+    "pair_order",
+    "relative_deviation",
 ]

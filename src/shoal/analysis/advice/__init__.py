@@ -12,7 +12,7 @@ from shoal.loop.history import History
 
 Rule = Callable[[AdviceInput], Iterator[Advice]]
 RULES: tuple[Rule, ...] = (
-    cfl.thresholds,
+    cfl.splits,
     groups.lost,
     groups.number,
     groups.shape,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Any
 
 from shoal.algorithms import ALGORITHMS
@@ -63,27 +62,9 @@ class AdviceInput:
         return self.history[-1]
 
 
-def rounded(value: float, digits: int = 2) -> float:
-    """A number to some significant digits.
-
-    >>> rounded(0.08372), rounded(1234.0)
-    (0.084, 1200.0)
-    """
-    return float(f"{value:.{digits}g}")
-
-
 def listed(values: Mapping[str, float]) -> str:
     """
     >>> listed({"2": 0.31, "3": 0.4})
     '2: 0.31, 3: 0.40'
     """
     return ", ".join(f"{k}: {v:.2f}" for k, v in values.items())
-
-
-def tail_mean(values: list[float], share: float = 0.25) -> float:
-    """The mean of the last part of a list, at least one value.
-
-    >>> tail_mean([9.0, 9.0, 1.0, 3.0], 0.5)
-    2.0
-    """
-    return fmean(values[-max(1, round(share * len(values))) :])

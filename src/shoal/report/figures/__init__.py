@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from shoal.report.figure import Figure, FigureOrReason, NoFigure
-from shoal.report.figures import clients, compared, curves, diagnostics, events, groups, similarity, tree
+from shoal.report.figures import clients, compared, curves, diagnostics, events, groups, similarity, tree, verdicts
 from shoal.report.loaded_run import LoadedRun
 
 __all__ = ["COMPARISON", "RUN", "Figure", "NoFigure", "compared", "of_run"]
@@ -15,7 +15,7 @@ __all__ = ["COMPARISON", "RUN", "Figure", "NoFigure", "compared", "of_run"]
 # The figures of one run, by section, in reading order.
 RUN: dict[str, tuple[Callable[[LoadedRun], FigureOrReason], ...]] = {
     "Result": (curves.accuracy, curves.f1, curves.loss),
-    "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms),
+    "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms, verdicts.verdicts),
     "How alike clients are": (similarity.similarity, similarity.plane, similarity.plane_by_truth, groups.labels),
     "Clients": (clients.strip,),
     "What happened": (events.by_round,),

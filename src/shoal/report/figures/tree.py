@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.algorithms import ALGORITHMS
+from shoal.algorithms.parts.split_criteria import CONGRUENT, STATIONARY
 from shoal.analysis.measured import measured, norms_by_group, number
 from shoal.report.figure import (
     Cell,
@@ -132,9 +133,9 @@ COLUMNS = ("round", "group", "into", "clients", "norm of mean", "eps1", "largest
 def rows_of(loaded: LoadedRun) -> list[list[Cell]]:
     """A row per split, with the thresholds it was held against."""
     fixed = bool(loaded.own.get("split_rounds"))
-    eps1, eps2 = (None if fixed else loaded.own.get(name) for name in ("eps1", "eps2"))
     rows: list[list[Cell]] = []
     for e in split_events(loaded):
+        eps1, eps2 = (None if fixed else four(number(e.get(n, loaded.own.get(n)))) for n in ("eps1", "eps2"))
         into, sides = " + ".join(map(loaded.group, e["into"])), " + ".join(str(len(s)) for s in e["clients"])
         mean, largest, cross = (four(number(e.get(key))) for key, _ in NAMES)
         rows.append([e["round"], loaded.group(e["group"]), into, sides, mean, eps1, largest, eps2, cross])
@@ -146,33 +147,48 @@ def caption_of(loaded: LoadedRun) -> str:
         rule = f"Splits were asked for in rounds {str(loaded.own['split_rounds']).replace('+', ', ')}"
     else:
         eps1, eps2 = (f"{name} = {loaded.own.get(name)}" for name in ("eps1", "eps2"))
+        if relative(loaded):
+            eps1, eps2 = (
+                f"{STATIONARY:g} of its clients' mean length",
+                f"{CONGRUENT:g} of the first round's mean length",
+            )
         rule = f"A cluster splits when its mean update is shorter than {eps1} while some client's is at least {eps2}"
     return (
         f"{rule}. Lines are clusters, as thick as they have clients; a circle is a split, with its norms on hovering."
     )
 
 
+def relative(loaded: LoadedRun) -> bool:
+    """Whether both thresholds were taken from what the federation shows, so that norms are told in these units."""
+    return loaded.own.get("eps1") == loaded.own.get("eps2") == "auto"
+
+
 def norms(loaded: LoadedRun) -> FigureOrReason:
-    """Norm of each cluster's mean update, and of its largest one, by round."""
+    """Norm of each cluster's mean update, and of its largest one, by round; in the units of the thresholds."""
     title = "Norms of updates"
     rows = thin(measured(loaded.history, "clusters", norms_by_group))
     if not rows:
         return NoFigure("norms", title, "the method does not watch norms of updates")
+    units = relative(loaded)
     table: list[list[Cell]] = []
     traces: list[Trace] = []
     for k in sorted({k for _, clusters in rows for k in clusters}):
         mine = [(t, clusters[k]) for t, clusters in rows if k in clusters]
-        for key, name, look in (("mean_norm", "mean", "solid"), ("max_norm", "largest", "dot")):
-            x, y = [t for t, _ in mine], [four(m[key]) for _, m in mine]
+        for key, name, look in (("mean", "mean", "solid"), ("max", "largest", "dot")):
+            at = f"{key}_{'relative' if units else 'norm'}"
+            x, y = [t for t, _ in mine], [four(number(m.get(at))) for _, m in mine]
             if x:
                 traces.append(line(x, y, text(f"{loaded.group(k)}, {name}", 24), colour(k), dash=look, width=1.5))
                 table += [[loaded.group(k), name, t, v] for t, v in zip(x, y, strict=True)]
     ends = [rows[0][0], rows[-1][0]]
     if not loaded.own.get("split_rounds"):
-        for name, look in (("eps1", "dash"), ("eps2", "dashdot")):
-            if limit := number(loaded.own.get(name)):
+        for name, look, share in (("eps1", "dash", STATIONARY), ("eps2", "dashdot", CONGRUENT)):
+            if limit := (share if units else number(loaded.own.get(name))):
                 traces.append(line(ends, [limit] * 2, f"{name} = {limit}", "@muted", dash=look, width=1.2))
     mean = "Solid: the mean update of a cluster, which goes to zero as it converges."
     caption = f"{mean} Dotted: its client with the largest update; if that stays large, the members disagree."
-    layout = {"xaxis": rounds_axis(), "yaxis": axis("Euclidean norm", type="log"), "hovermode": "x unified"}
+    if units:
+        caption += " Means in units of the cluster's mean update length, longest ones in those of the first round."
+    name = "norm, in units of mean lengths" if units else "Euclidean norm"
+    layout = {"xaxis": rounds_axis(), "yaxis": axis(name, type="log"), "hovermode": "x unified"}
     return Figure("norms", title, caption, ("group", "of", "round", "norm"), table, traces, layout, True)
