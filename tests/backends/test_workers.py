@@ -562,7 +562,11 @@ def test_who_waits_for_nobody_in_particular_waits_until_something_happens(
 ) -> None:
     """Time is looked at every tenth of a second, but only where a unit has a limit."""
     waits: list[tuple[int, float | None]] = []
-    watch: Any = lambda connections, timeout: waits.append((len(connections), timeout)) or []  # noqa: E731
+
+    def watch(connections: list[Any], timeout: float | None) -> list[Any]:
+        waits.append((len(connections), timeout))
+        return []
+
     monkeypatch.setattr("shoal.backends.workers.wait", watch)
     for timeout in (5.0, None):
         waiting = paced.begin(1, 1, timeout=timeout)
