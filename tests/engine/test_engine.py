@@ -53,8 +53,9 @@ def layout(toy: Federation) -> Layout:
 
 
 @pytest.fixture(params=["serial", "local"])
-def backend(request: pytest.FixtureRequest, pool: Workers) -> Backend:
-    return Serial() if request.param == "serial" else pool
+def backend(request: pytest.FixtureRequest) -> Backend:
+    made: Backend = Serial() if request.param == "serial" else request.getfixturevalue("pool")
+    return made
 
 
 @pytest.fixture

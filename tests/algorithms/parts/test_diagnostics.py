@@ -9,6 +9,8 @@ import pytest
 from tests.algorithms.tiny import clients_of, engine_of
 
 from shoal.algorithms.parts.diagnostics import Fitted, diagnose, places
+from shoal.backends import Serial
+from shoal.engine import Engine
 from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.types import Answers
@@ -50,3 +52,24 @@ def test_the_figures_of_theorem_6_8_by_hand() -> None:
 def test_places_of_some_among_all() -> None:
     everybody, some = (Answers(names, np.zeros(len(names), int)) for names in (("a", "b", "c"), ("c", "a")))
     assert places(everybody, some).tolist() == [2, 0]
+
+
+class Patient(Engine):
+    """Notes how many answers each question needs."""
+
+    def map(
+        self, task: Any, cohort: Any, models_KP: Any, which_N: Any, key: Any, min_answers: int | None = None
+    ) -> Answers:
+        needed.append(min_answers)
+        return super().map(task, cohort, models_KP, which_N, key, min_answers)
+
+
+needed: list[int | None] = []
+
+
+def test_no_measure_stops_a_round() -> None:
+    engine = Patient(Serial(), engine_of(TWO).layout)
+    engine.set_federation(TWO)
+    needed.clear()
+    diagnose(fitted(1.0, 1.0), True, 0, SGD(lr=1.0, batch=2), engine, Key(0).at(1))
+    assert needed == [0, 0, 0]  # gradients at both places, and losses
