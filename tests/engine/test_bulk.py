@@ -7,6 +7,7 @@ import pytest
 from tests.algorithms.tiny import clients_of, engine_of
 
 from shoal.backends.backend import Outcome
+from shoal.data.federation import Federation
 from shoal.engine.bulk import rows_of
 from shoal.errors import ShoalError
 from shoal.seeds import Key
@@ -37,3 +38,15 @@ def test_a_slice_that_fails_is_no_answer() -> None:
     assert rows_of(Outcome({"rows": [[1.0]]})).tolist() == [[1.0]]
     with pytest.raises(ShoalError, match=r"^evaluation failed: no disk$"):
         rows_of(Outcome(None, {}, (Failure("2 samples", "failed: no disk"),)))
+
+
+def test_who_has_no_samples_of_the_split_has_none_right_and_none_in_all() -> None:
+    x_B, none_B = np.ones((2, 1), np.float32), np.ones((0, 1), np.float32)
+    arrays = {
+        "ann": (x_B, np.zeros(2, int), x_B, np.zeros(2, int)),
+        "bob": (x_B, np.zeros(2, int), none_B, np.zeros(0, int)),
+    }
+    engine = engine_of(Federation.from_arrays(arrays, classes=2))
+    for which_N in (np.array([1, 0]), np.array([1, -1])):
+        got = engine.map(Evaluate("test"), ("ann", "bob"), MODELS_KP, which_N, Key(0).at(1))
+        assert (got["right"].tolist(), got["total"].tolist()) == ([2, 0], [2, 0])
