@@ -156,7 +156,7 @@ class Map:
         if m.on_import:
             names = names | {name for name, test in self.tests.items() if test["file"].endswith("test_defaults.py")}
         names = {name for name in names if self.tests[name]["passed"]}
-        folder, stem = Path(m.file).parent.name, Path(m.file).stem
+        mirror = Path("tests", *Path(m.file).parts[2:-1], f"test_{Path(m.file).name}")
 
         alike: dict[str, int] = defaultdict(int)  # one set of parameters of every test comes before the next sets
         rank: dict[str, int] = {}
@@ -166,7 +166,7 @@ class Map:
 
         def order(name: str) -> tuple[bool, bool, bool, int, float]:
             file = Path(self.tests[name]["file"])
-            own = str(file) == m.file or (folder in file.parts and file.stem == f"test_{stem}")
+            own = file in (Path(m.file), mirror)
             defaults = m.on_import and file.stem == "test_defaults"
             return name != first, not defaults, not own, rank[name], self.seconds(name)
 
