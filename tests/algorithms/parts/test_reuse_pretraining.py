@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,3 +99,11 @@ def test_only_who_has_no_group_goes_on() -> None:
         assert known.newcomers(Key(0)).cohort == ()
         got = known.map(Train(before), ("bob",), vectors_KP[:1], np.zeros(1, int), Key(0).at(1))
         close(got["update"], [-FIRST * AWAY])
+
+
+def test_a_round_of_nobody_but_newcomers_needs_no_other_answer() -> None:
+    # cyd alone is selected and joins: nobody is left to train, and the engine would want one answer at least.
+    made, engine, state, _ = started()
+    alone = replace(made, select=lambda clients, key: ("cyd",))
+    _, record = alone.step(state, engine, Key(0).at(1))
+    assert (record.trained.cohort, record.measures["reused"]) == (("cyd",), 1)
