@@ -234,3 +234,21 @@ def test_a_worker_whose_parent_is_gone_ends_without_a_word(monkeypatch: pytest.M
     with pytest.raises(Ended) as e:
         main(read)
     assert e.value.args == (0,)
+
+
+def test_a_worker_that_fails_does_not_wait_for_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that listens ends with the process, which ends with what nobody expected."""
+    started: list[dict[str, Any]] = []
+
+    class Thread:
+        def __init__(self, **options: Any) -> None:
+            started.append(options)
+
+        def start(self) -> None: ...
+
+    monkeypatch.setattr("shoal.backends.worker.threading.Thread", Thread)
+    worker = Worker(Sent())  # type: ignore[arg-type]
+    worker.inbox.put(("nonsense",))
+    with pytest.raises(AttributeError, match="do_nonsense"):
+        worker.serve()
+    assert started == [{"target": worker.receive, "daemon": True}]

@@ -435,3 +435,22 @@ def test_no_models_sent_are_none(layout: Layout, toy: Federation) -> None:
     assert engine.map(PerModel(), ("c00",), None, None, Key(0).at(1))["each"].shape == (1, 0)
     [failure] = engine.map(PerModel(length=1), ("c00",), None, None, Key(0).at(1)).failed
     assert failure.reason == "each has shape (1,), not (0,)"
+
+
+def test_one_sample_is_enough_to_be_asked_and_who_is_gone_is_not() -> None:
+    x_B, y_B = np.ones((1, 6), np.float32), np.zeros(1, int)
+    federation = Federation.from_arrays({"ann": (x_B, y_B, x_B, y_B)}, classes=3)
+    engine = Engine(Serial(), Layout.of(small_net, federation.sample()))
+    engine.set_federation(federation)
+    got = engine.map(Visit(), ("ann", "eve"), None, None, Key(0).at(1))
+    assert (got.cohort, [f.client for f in got.failed]) == (("ann",), ["eve"])
+
+
+def test_nobody_needs_more_answers_than_clients_were_asked(layout: Layout, toy: Federation) -> None:
+    engine = Engine(Misbehaving(Serial(), {"c01": "raises"}), layout, min_answers=5)
+    engine.set_federation(toy)
+    w_KP = models(layout, 1)
+    assert len(engine.map(Train(SGD()), ("c00",), w_KP, np.zeros(1, int), Key(0).at(1))) == 1
+    for cohort in (("c00", "c01"), ("c01",)):
+        with pytest.raises(TooFewAnswers):
+            engine.map(Train(SGD()), cohort, w_KP, np.zeros(len(cohort), int), Key(0).at(1))
