@@ -203,9 +203,10 @@ def test_large_arrays_are_shared_not_copied() -> None:
 
 
 def test_worker_processes_need_a_posix_system() -> None:
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(BadInput, match="engine=local needs Linux or macOS"):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "name", "nt")
-        Workers(1)
+        with pytest.raises(BadInput, match="engine=local needs Linux or macOS"):
+            Workers(1)
 
 
 def test_workers_must_be_a_positive_number() -> None:
