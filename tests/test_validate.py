@@ -52,3 +52,10 @@ def test_integers_are_those_of_64_bits() -> None:
     many = {"right": Field("int", ("P",))}
     assert check({"right": np.array([2**63, 1], np.uint64)}, many, {"P": 2}, dtype, 1) == "right is too large"
     assert check({"right": np.zeros(0, int)}, many, {"P": 0}, dtype, 1) is None
+
+
+def test_a_choice_is_one_of_the_models_sent() -> None:
+    fields, dims, dtype = {"choice": Field("int", low=0, high="K")}, {"K": 3}, np.dtype("float32")
+    assert [check({"choice": k}, fields, dims, dtype, 1) for k in (-1, 0, 2, 3)] == [
+        "choice is below 0", None, None, "choice is above 2",
+    ]  # fmt: skip

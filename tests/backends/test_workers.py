@@ -589,6 +589,21 @@ def test_who_waits_for_nobody_in_particular_waits_until_something_happens(
     paced._pool.workers[0].portions = []
 
 
+def test_everybody_is_heard_behind_one_that_is_idle_and_one_that_died(paced: Any) -> None:
+    waiting = paced.begin(1, 1)
+    first, second = paced._pool.workers
+    second.worker.ready = True
+    paced._give(second, [1])
+    assert [number for number, _ in paced._receive(waiting)] == [1]  # the first has nothing to do
+    ready(first)
+    first.portions = [[0]]
+    first.die()
+    paced._give(second, [1])
+    waiting.clear()
+    assert [number for number, _ in paced._receive(waiting)] == [1]
+    assert waiting == [0]
+
+
 def test_what_a_dead_worker_had_is_done_again_and_its_second_death_counts(paced: Any) -> None:
     """Numbers 0 and 1 together, 2 ahead: all wait again, those two to go alone; then 0 dies alone, twice."""
     waiting = paced.begin(3, 2, 1)
