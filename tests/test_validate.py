@@ -37,3 +37,25 @@ def test_bounds_of_integers() -> None:
     assert check({"right": 6}, fields, dims, dtype, 1) == "right is above 5"
     assert check({"right": True}, fields, dims, dtype, 1) == "right is a bool, not a number or an array"
     assert "dtype float64" in (check({"right": 1.0}, fields, dims, dtype, 1) or "")
+
+
+def test_one_number_that_is_not_finite_is_enough() -> None:
+    assert judge({**GOOD, "update": np.array([1, np.nan, 1], np.float32)}) == "update is not finite"
+
+
+def test_integers_are_those_of_64_bits() -> None:
+    fields, dims, dtype = {"right": Field("int")}, {"P": 1}, np.dtype("float32")
+    for fits in (2**63 - 1, 1 - 2**63, np.int64(2**62), np.uint64(2**62)):
+        assert check({"right": fits}, fields, dims, dtype, 1) is None
+    for large in (2**63, np.uint64(2**63), np.int64(-(2**63))):
+        assert check({"right": large}, fields, dims, dtype, 1) == "right is too large"
+    many = {"right": Field("int", ("P",))}
+    assert check({"right": np.array([2**63, 1], np.uint64)}, many, {"P": 2}, dtype, 1) == "right is too large"
+    assert check({"right": np.zeros(0, int)}, many, {"P": 0}, dtype, 1) is None
+
+
+def test_a_choice_is_one_of_the_models_sent() -> None:
+    fields, dims, dtype = {"choice": Field("int", low=0, high="K")}, {"K": 3}, np.dtype("float32")
+    assert [check({"choice": k}, fields, dims, dtype, 1) for k in (-1, 0, 2, 3)] == [
+        "choice is below 0", None, None, "choice is above 2",
+    ]  # fmt: skip

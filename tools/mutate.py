@@ -136,7 +136,12 @@ def main() -> int:
         thread.start()
     for thread in threads:
         thread.join()
-    result = table(found, verdicts)
+    of = (
+        "all mutants"
+        if args.sample is None
+        else f"a sample of {len(found)} (--sample {args.sample} --seed {args.seed})"
+    )
+    result = {"of": f"{of} of {' '.join(args.paths)}", **table(found, verdicts)}
     args.out.write_text(json.dumps(result, indent=1) + "\n")
     for file, row in result["modules"].items():
         print(f"{file:50} {row['mutants']:5} mutants {row['killed']:5} killed {len(row['survivors']):4} survived")

@@ -172,3 +172,9 @@ def test_a_part_that_makes_the_wrong_numbers_is_named() -> None:
             per_group(rule, LINE).apply(np.zeros((1, 2)), got, {}, Key(0))
     with pytest.raises(BadInput, match="object is no aggregator: derive it from MeanRule or WholeRule"):
         per_group(object(), LINE).apply(np.zeros((1, 2)), got, {}, Key(0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sigma", [-0.1, np.inf, np.nan])
+def test_noise_has_a_finite_deviation(sigma: float) -> None:
+    with pytest.raises(BadInput, match="noise has a standard deviation from 0 up"):
+        GaussianNoise(sigma)

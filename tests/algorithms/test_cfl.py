@@ -48,6 +48,14 @@ def test_a_cluster_is_split_below_eps1_and_from_eps2_on() -> None:
         close(np.array([seen["mean_norm"], seen["max_norm"]]), [MEAN, MAX])
 
 
+def test_one_client_is_asked_at_once_whether_there_is_validation_data() -> None:
+    engine, _, _ = rounds(
+        0, clients_of({c: (x, y, 4) for c, (x, y, _) in FOUR.items()}).with_validation(0.5, Key(1)), path_choice=True
+    )
+    asked = engine.drain()
+    assert (asked.counts, asked.diagnostics["losses"].down) == ({}, 1)
+
+
 def test_both_sides_average_the_updates_of_the_round_from_the_model_of_their_parent() -> None:
     # {ann, bob}: (1 * 0.4 + 3 * 1.2) / 4 = 1.0; {cyd, dan}: -(1 * 0.8 + 5 * 0.4) / 6 = -0.46667; plain means 0.8, -0.6.
     _, states, records = rounds(1, eps1=9.0, eps2=0.0)

@@ -10,6 +10,7 @@ from tests.algorithms.tiny import START, clients_of, close, engine_of
 from tests.conftest import make_toy, small_net
 
 import shoal
+from shoal.algorithms.ensemble import row, stacked
 from shoal.backends import Serial
 from shoal.seeds import Key
 from shoal.selection import All
@@ -43,3 +44,11 @@ def test_the_first_member_is_the_method_alone_bit_for_bit(name: str, alone: str,
     one = shoal.run(alone, toy, small_net, rounds=4, seed=3, engine=Serial(), **common)
     assert many.serving.models_KP[0].tobytes() == one.serving.models_KP[0].tobytes()
     assert many.serving.models_KP[1].tobytes() != one.serving.models_KP[0].tobytes()
+
+
+def test_a_member_takes_its_row_of_everything_and_gives_it_back() -> None:
+    whole = shoal.FedAvgPlus.state(np.arange(6.0).reshape(3, 2), {"m": np.array([[7.0], [8.0], [9.0]])})
+    one = row(whole, 1)
+    assert (one.w_KP.tolist(), one.server["m"].tolist()) == ([[2.0, 3.0]], [[8.0]])
+    again = stacked([row(whole, k) for k in range(3)])
+    assert (again.w_KP.tolist(), again.server["m"].tolist()) == (whole.w_KP.tolist(), whole.server["m"].tolist())

@@ -205,6 +205,19 @@ def test_a_given_number_above_the_clients_is_refused() -> None:
         shoal.run("fedgroup", few, small_net, rounds=1, engine=Serial(), groups=3)
 
 
+def test_the_solver_of_a_round_has_the_proximal_term_where_mu_asks_for_one() -> None:
+    solver = SGD(lr=0.8)
+    assert shoal.FedGroup(solver=solver).local == solver
+    assert shoal.FedGroup(solver=solver, mu=0.5).local == solver.plus(Proximal(0.5))
+
+
+def test_groups_are_numbered_and_kept_by_their_first_clients() -> None:
+    # Directions in the order of their groups: the first client's group comes first, whichever class it holds.
+    _, _, state = started(clients_of({**FOUR, "ann": (1.0, 1, 1), "dan": (1.0, 0, 5)}))
+    assert state.group.get(("ann", "bob", "cyd", "dan"), -1).tolist() == [0, 1, 0, 1]
+    close(state.directions_KP, [-0.6 * AWAY, 0.8 * AWAY])  # -(0.4 + 0.8) / 2 and (1.2 + 0.4) / 2
+
+
 # ---------------------------------------------------------------------------------------------------------- diagnostics
 
 

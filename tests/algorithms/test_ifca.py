@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from tests.algorithms.tiny import clients_of, engine_of
+from tests.conftest import make_toy, small_net
 from tests.support import Misbehaving
 
 import shoal
 from shoal.backends import Serial
+from shoal.engine import Engine
+from shoal.layout import Layout
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD
@@ -30,6 +33,15 @@ def test_who_has_trained_keeps_its_histogram_and_is_asked_whether_it_shifted() -
     engine.commit()
     assert record.measures["shifted"] == 1
     assert engine.snapshot()[0]["ann"]["histogram"].tolist() == [0, 3]
+
+
+def test_of_draws_that_are_as_good_the_first_is_taken() -> None:
+    # One client chooses one of two models: the other has a share of 0 in every draw.
+    engine = Engine(Serial(), Layout.of(small_net, make_toy().sample()))
+    engine.set_federation(make_toy().keep(["c00"]))
+    plain, picked = (shoal.IFCA(groups=2, init_min_share=s).init(engine, Key(0).at(0)) for s in (0.0, 0.5))
+    assert picked[1].measures == {"init_share": 0.0} and plain[1].measures == {}
+    assert picked[0].theta_KP.tobytes() == plain[0].theta_KP.tobytes()
 
 
 def test_without_migration_nothing_is_kept() -> None:

@@ -117,6 +117,15 @@ def test_without_common_seeds_it_is_welch() -> None:
     assert (found.n, found.test) == ((2, 2), "Welch")
 
 
+def test_one_common_seed_of_several_is_no_pairing() -> None:
+    """Of the seeds 0 1 and 1 2 only one is in both; of a single run each, a common seed makes a pair."""
+    [found] = differences([line("a", s0=0.9, s1=0.8), line("b", s1=0.5, s2=0.4)])
+    assert (found.test, found.n) == ("Welch", (2, 2))
+    assert found.mean == pytest.approx(-0.4)
+    [found] = differences([line("a", s1=0.9), line("b", s1=0.5)])
+    assert (found.test, found.n) == (None, (1, 1))
+
+
 def test_the_best_is_what_the_others_are_held_against_and_holm_counts_them() -> None:
     lines = [line("low", s0=0.1, s1=0.2), line("top", s0=0.8, s1=0.9), line("mid", s0=0.3, s1=0.5)]
     found = differences(lines)

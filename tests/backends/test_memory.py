@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
+from tests.conftest import make_toy, small_net
 
 import shoal
+from shoal.backends import Serial
 from shoal.backends.memory import point, rows_in
+from shoal.errors import BadInput
+from shoal.layout import Layout
+from shoal.net import Arithmetic
 from shoal.types import Array, Ref
 
 
@@ -65,3 +70,13 @@ def test_newcomers_with_kept_momentum_do_not_depend_on_addresses() -> None:
         found.add(b"".join(model.tobytes() for model in run.serving.models_KP))
         held.append(np.zeros(1000 * (i + 1)))  # other addresses in the next run
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("rows", [(), (-1, 0), (0, 2), (2, 0), (2,)])
+def test_a_snapshot_points_at_vectors_that_are_there(rows: tuple[int, ...]) -> None:
+    clients = Serial()
+    clients.open(Layout.of(small_net, make_toy().sample()), Arithmetic())
+    vectors_VP = np.zeros((2, clients.snapshot()[1].shape[1]), np.float32)
+    clients.restore({"ann": {"velocity": Ref((0, 1), False, True)}}, vectors_VP)
+    with pytest.raises(BadInput, match=r"client 'ann' keeps the vectors .* as 'velocity'; there are 2 of them"):
+        clients.restore({"ann": {"velocity": Ref(rows, False, True)}}, vectors_VP)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pipe
 from typing import Any
@@ -18,8 +18,8 @@ from torch import nn
 from shoal.backends import Serial
 from shoal.backends.backend import Outcome
 from shoal.backends.shared_memory import Block, Publisher, dump_units
-from shoal.backends.unit import OneClient, cut, explain
-from shoal.backends.worker import ARENA_BYTES, READY, Worker, return_large_arrays, unpack
+from shoal.backends.unit import OneClient
+from shoal.backends.worker import ARENA_BYTES, READY, Worker, main, return_large_arrays, unpack
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key
@@ -204,18 +204,51 @@ def test_the_allocator_can_be_told() -> None:
     assert np.ones(1 << 20).sum() == 1 << 20
 
 
-def test_a_reason_is_one_line_with_a_place() -> None:
-    with pytest.raises(ValueError, match="two") as e:
-        raise ValueError("two\n  lines")
-    assert explain(e.value).startswith("failed: ValueError: two lines (test_worker.py:")
-    assert explain(KeyError()) == "failed: KeyError: no message"
-    assert explain(RuntimeError("x" * 400)) == "failed: RuntimeError: " + "x" * 300
+def test_the_halves_of_the_arena_take_turns_and_what_lies_there_is_not_sent() -> None:
+    """Answers of 21 numbers: 84 bytes from now on count as large."""
+    sent = Sent()
+    worker = Worker(sent)  # type: ignore[arg-type]
+    told(worker, LAYOUT.init(Key(3))[None], [TASK])
+    worker.blocks[1] = Block.new(1 << 16)
+    worker.do_arena(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.backends.worker.ARENA_BYTES", 84)
+        for name in ("c00", "c01", "c02"):
+            work(worker, units(name), [TASK])
+    rows = [pickle.loads(data)[0] for data in sent[1:]]
+    assert [row[1]["update"][0] for row in rows] == [0, 1 << 15, 0]
+    assert [sorted(row[0]) for row in rows] == [["count", "loss"]] * 3
 
 
-def test_pieces_are_consecutive() -> None:
-    assert [p.tolist() for p in cut(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
+def test_a_worker_whose_parent_is_gone_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(status: int) -> None:
+        raise Ended(status)
+
+    def gone(self: Worker) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("shoal.backends.worker.os._exit", end)
+    monkeypatch.setattr(Worker, "serve", gone)
+    read, write = os.pipe()
+    os.close(write)
+    with pytest.raises(Ended) as e:
+        main(read)
+    assert e.value.args == (0,)
 
 
-def test_a_unit_says_how_long_it_may_take() -> None:
-    [unit] = units("c00")
-    assert (unit.limit, replace(unit, timeout=2.0).limit, unit.who, unit.tasks) == (None, 2.0, ("c00",), (TASK,))
+def test_a_worker_that_fails_does_not_wait_for_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that listens ends with the process, which ends with what nobody expected."""
+    started: list[dict[str, Any]] = []
+
+    class Thread:
+        def __init__(self, **options: Any) -> None:
+            started.append(options)
+
+        def start(self) -> None: ...
+
+    monkeypatch.setattr("shoal.backends.worker.threading.Thread", Thread)
+    worker = Worker(Sent())  # type: ignore[arg-type]
+    worker.inbox.put(("nonsense",))
+    with pytest.raises(AttributeError, match="do_nonsense"):
+        worker.serve()
+    assert started == [{"target": worker.receive, "daemon": True}]

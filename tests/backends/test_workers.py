@@ -16,18 +16,20 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
+from tests.backends.in_process import Here
 from tests.conftest import make_toy, small_net
 from torch import nn
 
 import shoal
-from shoal.backends import Serial, Workers, worker_handle
+from shoal.backends import Serial, Workers, process_pool, worker_handle
 from shoal.backends.shared_memory import Block, Publisher, load
 from shoal.backends.unit import OneClient
+from shoal.backends.worker import READY
 from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
 from shoal.layout import Layout
-from shoal.net import Net
+from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.tasks import Train
@@ -198,6 +200,13 @@ def test_large_arrays_are_shared_not_copied() -> None:
     publisher.dump("two", None)
     assert not publisher.blocks  # nobody needs it any more
     publisher.close()
+
+
+def test_worker_processes_need_a_posix_system() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "name", "nt")
+        with pytest.raises(BadInput, match="engine=local needs Linux or macOS"):
+            Workers(1)
 
 
 def test_workers_must_be_a_positive_number() -> None:
@@ -410,3 +419,291 @@ def test_memory_is_handed_over_where_the_system_wants_a_receipt(
             assert len(engine.map(Whoami(), ("c03", "c04"), None, None, Key(0))) == 2
     finally:
         workers.close()
+
+
+# ------------------------------------------------------------------------------------- step by step, without processes
+
+
+class Paced(Workers):
+    """Workers that are here, on a clock that is set by hand."""
+
+    def __init__(self, count: int = 2) -> None:
+        self.now = 0.0
+        super().__init__(count, clock=lambda: self.now)
+
+    def begin(self, *costs: int, timeout: float | None = None, task: Any = None) -> list[int]:
+        """A call with units of these costs; the waiting ones."""
+        task = task or Whoami()
+        units = [
+            OneClient(task, f"c{i + 3:02d}", -1, Key(0).of(f"c{i + 3:02d}"), n, timeout) for i, n in enumerate(costs)
+        ]
+        self._prepare(units, None)
+        return sorted(range(len(units)), key=lambda i: (costs[i], -i))
+
+    def pace(self, seconds: float) -> None:
+        """What a unit of cost 1 took lately."""
+        self._seconds_per_cost[self._task_list] = seconds
+
+
+@pytest.fixture
+def paced(toy: Federation, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(process_pool, "WorkerHandle", Here)
+    made: Any = Paced()
+    made.open(Layout.of(small_net, toy.sample()), Arithmetic())
+    made.set_federation(toy)
+    yield made
+    made.close()
+
+
+def test_a_message_holds_a_few_milliseconds_and_at_most_half_of_a_share(paced: Any) -> None:
+    """Cost 40 on two workers: a share is 20, half of it 10. 3 ms are 6 units of cost that take 0.5 ms each."""
+    paced.begin(10, 10, 20)
+    assert paced._cost_of_a_message() == 0  # nothing is known of such units yet
+    paced.pace(0.0005)
+    assert paced._cost_of_a_message() == pytest.approx(6.0)
+    for pace in (0.0001, 0.0):
+        paced.pace(pace)
+        assert paced._cost_of_a_message() == 10.0
+
+
+def test_the_pace_is_that_of_the_last_answer_and_of_other_tasks_is_not_taken_for_it(paced: Any) -> None:
+    paced.begin(4, 1)
+    worker = paced._pool.workers[0]
+    worker.worker.ready = True  # its time runs from the portion on
+    for numbers, seconds, pace in (([0], 2.0, 0.5), ([1, 0], 1.0, 0.2), ([0], 0.0, 0.0)):
+        paced._give(worker, numbers)
+        paced.now += seconds
+        while worker.connection.poll():
+            list(paced._answered(worker, worker.connection.recv_bytes()))
+        assert paced._seconds_per_cost == {0: pytest.approx(pace)}
+    paced.begin(4, 1)
+    assert 0 in paced._seconds_per_cost
+    paced.begin(4, task=Deadly("other"))
+    assert (paced._task_list, list(paced._seconds_per_cost)) == (1, [0])
+    for i in range(7):
+        paced.begin(4, task=Deadly(str(i)))
+    assert (paced._task_list, paced._seconds_per_cost) == (0, {})  # a new list in the place of the first one
+
+
+def test_units_of_no_samples_have_a_pace(paced: Any) -> None:
+    paced.begin(0)
+    worker = paced._pool.workers[0]
+    paced._give(worker, [0])
+    paced.now = 3.0
+    assert list(paced._answered(worker, worker.connection.recv_bytes())) == []
+    paced.now = 5.0
+    [(number, outcome)] = paced._answered(worker, worker.connection.recv_bytes())
+    assert (number, outcome.answer["pid"]) == (0, os.getpid())
+    assert paced._seconds_per_cost == {0: 2.0}  # since it said that it begins
+
+
+def test_short_units_go_together_the_longest_first(paced: Any) -> None:
+    waiting = paced.begin(5, 3, 3, 2, 1)
+    assert paced._next_portion(waiting, 4.0) == [0]  # longer than a message should be: alone
+    assert paced._next_portion(waiting, 6.0) == [1, 2]  # 3 + 3, and no 2 behind them
+    assert paced._next_portion(waiting, 6.0) == [3, 4]
+    assert waiting == []
+    waiting = paced.begin(1, 1, 1)
+    paced._pool.max_units = 2
+    assert paced._next_portion(waiting, 9.0) == [0, 1]  # their answers must fit into the arena
+
+
+@pytest.mark.parametrize("dead", [0, 1])
+def test_a_unit_that_a_worker_died_with_goes_alone(paced: Any, dead: int) -> None:
+    waiting = paced.begin(1, 1, 1)
+    paced._deaths = {dead: 0}
+    assert paced._next_portion(waiting, 9.0) == [0]
+    assert paced._next_portion(waiting, 9.0) == ([1, 2] if dead == 0 else [1])
+
+
+def test_a_unit_whose_time_is_watched_goes_alone(paced: Any) -> None:
+    waiting = paced.begin(1, 1, timeout=5.0)
+    assert paced._next_portion(waiting, 9.0) == [0]
+    worker = paced._pool.workers[0]
+    assert paced._soon_idle(worker, 9.0)
+    worker.portions = [[0]]
+    assert not paced._soon_idle(worker, 9.0)
+
+
+def test_a_worker_gets_more_while_it_has_little_to_do(paced: Any) -> None:
+    paced.begin(1, 2, 3)
+    worker = paced._pool.workers[0]
+    for portions, soon in (([], True), ([[0]], True), ([[0], [1]], True), ([[0, 1], [2]], False)):
+        worker.portions = portions
+        assert paced._soon_idle(worker, 3.0) == soon
+        assert paced._soon_idle(worker, 0.0) == (not portions)
+
+
+def test_time_runs_from_the_first_portion_on(paced: Any) -> None:
+    paced.begin(1, 1)
+    worker = paced._pool.workers[0]
+    worker.hangs = True
+    for paced.now, numbers in ((2.0, [0]), (3.0, [1])):
+        paced._give(worker, numbers)
+    assert (worker.began, worker.portions) == (2.0, [[0], [1]])
+
+
+def ready(worker: Here) -> None:
+    """It holds units back, but has begun."""
+    worker.hangs, worker.ready = True, True
+
+
+def test_a_worker_is_late_a_second_after_the_limit(paced: Any) -> None:
+    """The limit is 5 s, the grace 1 s: nothing happens at 6 s, and after them it is replaced."""
+    waiting = paced.begin(1, timeout=5.0)
+    worker = paced._pool.workers[0]
+    ready(worker)
+    paced._give(worker, [0])
+    paced.now = 6.0
+    assert list(paced._receive(waiting)) == []
+    paced.now, worker.ready = 6.1, False  # it has not started up yet: that is no time of the client's
+    assert list(paced._receive(waiting)) == []
+    worker.ready = True
+    [(number, outcome)] = paced._receive(waiting)
+    assert (number, outcome.failed[0].reason) == (0, "late: no answer after 5 s")
+    assert paced._pool.workers[0] is not worker and not worker.alive
+
+
+def test_who_waits_for_nobody_in_particular_waits_until_something_happens(
+    paced: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time is looked at every tenth of a second, but only where a unit has a limit."""
+    waits: list[tuple[int, float | None]] = []
+
+    def watch(connections: list[Any], timeout: float | None) -> list[Any]:
+        waits.append((len(connections), timeout))
+        return []
+
+    monkeypatch.setattr("shoal.backends.workers.wait", watch)
+    for timeout in (5.0, None):
+        waiting = paced.begin(1, 1, timeout=timeout)
+        for number, worker in enumerate(paced._pool.workers):
+            ready(worker)
+            worker.portions = []
+            paced._give(worker, [number])
+        assert list(paced._receive(waiting)) == []
+    assert waits == [(2, 0.1), (2, None)]
+    paced._pool.workers[1].portions = []
+    list(paced._receive(waiting))
+    assert waits[2] == (1, None)  # who has nothing to do says nothing
+    paced._pool.workers[0].portions = []
+
+
+def test_everybody_is_heard_behind_one_that_is_idle_and_one_that_died(paced: Any) -> None:
+    waiting = paced.begin(1, 1)
+    first, second = paced._pool.workers
+    second.worker.ready = True
+    paced._give(second, [1])
+    assert [number for number, _ in paced._receive(waiting)] == [1]  # the first has nothing to do
+    ready(first)
+    first.portions = [[0]]
+    first.die()
+    paced._give(second, [1])
+    waiting.clear()
+    assert [number for number, _ in paced._receive(waiting)] == [1]
+    assert waiting == [0]
+
+
+def test_what_a_dead_worker_had_is_done_again_and_its_second_death_counts(paced: Any) -> None:
+    """Numbers 0 and 1 together, 2 ahead: all wait again, those two to go alone; then 0 dies alone, twice."""
+    waiting = paced.begin(3, 2, 1)
+    waiting.clear()
+    for portions, left, deaths in (
+        ([[0, 1], [2]], [2, 1, 0], {0: 0, 1: 0}),
+        ([[0]], [2, 1, 0], {0: 1, 1: 0}),
+    ):
+        worker = paced._pool.workers[0]
+        ready(worker)
+        worker.portions = portions
+        for portion in portions:
+            for number in portion:
+                if number in waiting:
+                    waiting.remove(number)
+        worker.die()
+        assert list(paced._receive(waiting)) == []
+        assert (waiting, paced._deaths) == (left, deaths)
+        assert paced._pool.workers[0] is not worker
+    worker = paced._pool.workers[0]
+    ready(worker)
+    worker.portions = [[waiting.pop()]]
+    worker.die()
+    [(number, outcome)] = paced._receive(waiting)
+    assert (number, outcome.failed[0].reason) == (0, "failed: its worker process died twice (exit code 7)")
+    assert waiting == [2, 1]
+
+
+def test_a_worker_that_we_gave_up_has_no_exit_code(paced: Any) -> None:
+    waiting = paced.begin(1)
+    paced._deaths = {0: 1}
+    worker = paced._pool.workers[1]
+    ready(worker)
+    worker.portions = [[waiting.pop()]]
+    worker.kill()
+    [(_, outcome)] = paced._receive(waiting)
+    assert outcome.failed[0].reason == "failed: its worker process died twice"
+
+
+def test_ten_workers_in_a_row_may_die_while_they_start(paced: Any) -> None:
+    def die(begun: bool) -> None:
+        waiting: list[int] = []
+        worker = paced._pool.workers[0]
+        worker.portions, worker.hangs = [[0]], True
+        if begun:
+            list(paced._answered(worker, READY))
+        worker.die()
+        list(paced._receive(waiting))
+
+    paced.begin(1)
+    for _ in range(10):
+        die(False)
+    assert paced._stillborn == 10
+    die(True)
+    assert paced._stillborn == 0  # one that began ends the row
+    for _ in range(10):
+        die(False)
+    with pytest.raises(ShoalError, match=r"^worker processes die while they start \(exit code 7\); use engine=serial"):
+        die(False)
+
+
+def test_one_portion_each_before_anybody_gets_a_second(paced: Any) -> None:
+    given: list[tuple[int, list[int]]] = []
+    honest = paced._give
+
+    def give(worker: Any, numbers: list[int]) -> None:
+        given.append((paced._pool.workers.index(worker), numbers))
+        honest(worker, numbers)
+
+    paced._give = give
+    task = Whoami()
+    units = [OneClient(task, f"c{i + 3:02d}", -1, Key(0).of(f"c{i + 3:02d}"), 1) for i in range(5)]
+    assert sorted(i for i, _ in paced.run(units, None)) == [0, 1, 2, 3, 4]
+    assert given[:2] == [(0, [0]), (1, [1])]
+    paced.pace(0.0)  # a message holds at most 5 / (2 * 2) = 1.25 of cost: one unit, and the next is given ahead
+    given.clear()
+    assert dict(paced.run(units, None)).keys() == {0, 1, 2, 3, 4}
+    assert given[:4] == [(0, [0]), (1, [1]), (0, [2]), (1, [3])]
+
+
+def test_workers_that_have_work_when_the_caller_goes_away_are_ended_and_the_others_not(paced: Any) -> None:
+    task = Whoami()
+    units = [OneClient(task, name, -1, Key(0).of(name), 1) for name in ("c03", "c04")]
+    before = list(paced._pool.workers)
+    before[1].hangs = True
+    half_done = paced.run(units, None)
+    next(half_done)
+    half_done.close()
+    assert [w.alive for w in before] == [True, False]
+
+
+def test_vectors_are_told_when_they_are_others(paced: Any) -> None:
+    paced.begin(1)
+    paced.begin(1)
+    size = paced._layout.size
+    paced.restore({}, np.ones((2, size), np.float32))
+    paced.begin(1)
+    for worker in paced._pool.workers:
+        assert worker.verbs().count("set_vectors") == 2
+        assert worker.worker.site.vectors_VP.tolist() == [[1.0] * size] * 2
+    models_KP = np.full((1, size), 3.0, np.float32)
+    paced._prepare([], models_KP)
+    assert worker.worker.models_KP.tolist() == models_KP.tolist()

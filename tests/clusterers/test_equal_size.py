@@ -130,3 +130,13 @@ def test_one_cluster_has_the_mean_of_all() -> None:
     # Mean 3, half squares (9 + 1 + 4) / 2.
     found = equal_size_kmeans(np.array([[0.0], [4.0], [5.0]]), 1, np.random.default_rng(0))
     assert (found.labels_N.tolist(), found.centres_LD.tolist(), found.cost) == ([0, 0, 0], [[3.0]], 7.0)
+
+
+def test_points_far_from_the_origin_are_told_apart() -> None:
+    # Squares of 1e9 have 18 digits, of which a double holds 16: the differences would be lost.
+    far = half_squares(1e9 + np.array([[0.0], [3.0]]), 1e9 + np.array([[1.0], [5.0]]))
+    np.testing.assert_allclose(far, [[0.5, 12.5], [2.0, 2.0]])
+
+
+def test_one_cluster_takes_all() -> None:
+    assert assign_equal(np.array([[3.0], [1.0]])).tolist() == [0, 0]

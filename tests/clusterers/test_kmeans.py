@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,3 +167,19 @@ def test_after_an_empty_cluster_is_filled_the_iteration_goes_on() -> None:
     assert found.labels_N.tolist() == [0, 0, 0, 1, 1, 1]
     np.testing.assert_allclose(found.centres_KD, [[1.0], [34 / 3]])
     assert pytest.approx((2 + 42 / 9) / 6) == found.F
+
+
+def test_ten_starts_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each start draws its centres: k-means++ is asked ten times, and as often as asked for."""
+    module, drawn = import_module("shoal.clusterers.kmeans"), list[int]()
+    honest = module.seed_centres
+
+    def counted(*args: Any) -> Any:
+        drawn.append(1)
+        return honest(*args)
+
+    monkeypatch.setattr(module, "seed_centres", counted)
+    rows, ones = np.arange(6.0)[:, None], np.ones(6)
+    kmeans(rows, 2, ones, rng())
+    kmeans(rows, 2, ones, rng(), starts=3)
+    assert len(drawn) == 13

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -77,3 +79,8 @@ def test_bad_input() -> None:
 def test_labels_by_first_occurrence() -> None:
     assert by_first(np.array([5, 5, -1, 3, -1, 5])).tolist() == [0, 0, 1, 2, 1, 0]
     assert by_first(np.array([], int)).tolist() == []
+
+
+def test_distances_may_be_a_list() -> None:
+    rows: Any = [[0, 1, 5], [1, 0, 4], [5, 4, 0]]
+    assert cut_at(rows, 1.0).tolist() == [0, 0, 1]

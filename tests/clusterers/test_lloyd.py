@@ -159,3 +159,7 @@ def test_a_point_without_weight_goes_along_but_does_not_pull() -> None:
     assert found.centres_KD.tolist() == [[0.0], [9.0]]
     only = m_step(np.array([[3.0]]), np.array([0]), np.array([0.0]), np.array([[7.0]]))
     assert only.tolist() == [[7.0]]  # a cluster without weight has no mean: its centre stays
+
+
+def test_iterations_are_as_many_as_in_scikit_learn() -> None:
+    assert import_module("shoal.clusterers.lloyd").ITERATIONS == KMeans().max_iter == 300

@@ -5,12 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shoal import aggregators, clusterers, measures, selection, tasks
 from shoal.algorithms import ALGORITHMS
+from shoal.solvers import SGD
+from shoal.validate import check
 
 # option: (default, least value)
 OPTIONS: dict[str, dict[str, tuple[Any, float | None]]] = {
@@ -125,3 +129,14 @@ def test_numbers_of_a_part(part: Callable[..., Any], want: dict[str, Any]) -> No
     found = {name: p.default for name, p in inspect.signature(part).parameters.items()}
     numbers = {k: v for k, v in found.items() if isinstance(v, int | float)}
     assert numbers == want
+
+
+@pytest.mark.parametrize("task", [tasks.Evaluate(), tasks.LabelHistogram(), tasks.Nearest(SGD())], ids=lambda t: t.name)
+def test_whole_numbers_that_clients_send_begin_at_nothing(task: Any) -> None:
+    """Nothing right, no sample of a class, the first group: answers that are right; less than that is none."""
+    zeros: dict[str, Any] = {name: np.zeros(3 if f.shape else (), int) for name, f in task.fields.items()}
+    zeros |= {name: np.zeros(()) for name, f in task.fields.items() if f.kind == "float"}
+    ask = partial(check, fields=task.fields, dims={"C": 3, "K": 1}, dtype=np.dtype("float64"), announced=1)
+    assert ask(zeros) is None
+    for name in (name for name, f in task.fields.items() if f.kind == "int"):
+        assert ask({**zeros, name: zeros[name] - 1}) == f"{name} is below 0"

@@ -53,8 +53,9 @@ def layout(toy: Federation) -> Layout:
 
 
 @pytest.fixture(params=["serial", "local"])
-def backend(request: pytest.FixtureRequest, pool: Workers) -> Backend:
-    return Serial() if request.param == "serial" else pool
+def backend(request: pytest.FixtureRequest) -> Backend:
+    made: Backend = Serial() if request.param == "serial" else request.getfixturevalue("pool")
+    return made
 
 
 @pytest.fixture
@@ -407,3 +408,49 @@ def test_a_declaration_nobody_can_work_with_is_one_sentence(engine: Engine, layo
         engine.map(Told({}, "some"), ("c00",), None, None, Key(0))
     with pytest.raises(BadInput, match=r"is no task: derive its class from shoal\.types\.Task"):
         engine.map(print, ("c00",), None, None, Key(0))  # type: ignore[arg-type]
+
+
+def test_a_group_of_nobody_is_said_and_one_in_which_all_fail_is_not(layout: Layout, toy: Federation) -> None:
+    engine = Engine(Misbehaving(Serial(), {"c03": "raises"}), layout)
+    engine.set_federation(toy)
+    engine.chain(Train(SGD()), [("c00",), (), ("c03",)], models(layout, 1), np.zeros(3, int), Key(0).at(1))
+    said = [e for e in engine.drain().events if e["kind"] == "empty group"]
+    assert said == [{"kind": "empty group", "task": "train", "group": 1}]
+
+
+@dataclass(frozen=True)
+class PerModel(Visit):
+    """A number for every model that was sent."""
+
+    fields: ClassVar[Mapping[str, Field]] = {"each": Field("float", ("K",))}
+    length: int = 0
+
+    def __call__(self, net: Net, models: Any, data: ClientData, memory: Memory, key: Key) -> tuple[Any, Memory]:
+        return {"each": np.zeros(self.length, np.float32)}, memory
+
+
+def test_no_models_sent_are_none(layout: Layout, toy: Federation) -> None:
+    engine = Engine(Serial(), layout, min_answers=0)
+    engine.set_federation(toy)
+    assert engine.map(PerModel(), ("c00",), None, None, Key(0).at(1))["each"].shape == (1, 0)
+    [failure] = engine.map(PerModel(length=1), ("c00",), None, None, Key(0).at(1)).failed
+    assert failure.reason == "each has shape (1,), not (0,)"
+
+
+def test_one_sample_is_enough_to_be_asked_and_who_is_gone_is_not() -> None:
+    x_B, y_B = np.ones((1, 6), np.float32), np.zeros(1, int)
+    federation = Federation.from_arrays({"ann": (x_B, y_B, x_B, y_B)}, classes=3)
+    engine = Engine(Serial(), Layout.of(small_net, federation.sample()))
+    engine.set_federation(federation)
+    got = engine.map(Visit(), ("ann", "eve"), None, None, Key(0).at(1))
+    assert (got.cohort, [f.client for f in got.failed]) == (("ann",), ["eve"])
+
+
+def test_nobody_needs_more_answers_than_clients_were_asked(layout: Layout, toy: Federation) -> None:
+    engine = Engine(Misbehaving(Serial(), {"c01": "raises"}), layout, min_answers=5)
+    engine.set_federation(toy)
+    w_KP = models(layout, 1)
+    assert len(engine.map(Train(SGD()), ("c00",), w_KP, np.zeros(1, int), Key(0).at(1))) == 1
+    for cohort in (("c00", "c01"), ("c01",)):
+        with pytest.raises(TooFewAnswers):
+            engine.map(Train(SGD()), cohort, w_KP, np.zeros(len(cohort), int), Key(0).at(1))

@@ -157,3 +157,11 @@ def test_it_goes_with_madc() -> None:
     pairs = np.triu_indices(60, 1)
     assert np.corrcoef(edc(rows, 4)[pairs], madc(cosine(rows))[pairs])[0, 1] > 0.9
     assert pairwise_squared_l2(edc_embedding(rows, 4)).max() > 1
+
+
+@pytest.mark.parametrize("gram_up_to", [1000, 0])
+def test_columns_beyond_the_rank_are_zero_and_not_noise(gram_up_to: int) -> None:
+    rows = np.outer(np.arange(1.0, 13), np.random.default_rng(0).normal(size=10))  # one direction
+    got = edc_embedding(rows, 3, gram_up_to=gram_up_to)
+    np.testing.assert_allclose(got[:, 0], 1.0)
+    assert not got[:, 1:].any()

@@ -48,3 +48,12 @@ def test_answers_are_counts_with_noise_that_the_key_decides(toy: Federation) -> 
 def test_an_epsilon_that_means_nothing_is_refused(epsilon: float) -> None:
     with pytest.raises(BadInput, match="epsilon must be above 0"):
         LabelHistogram(epsilon=epsilon)
+
+
+def test_noise_takes_a_count_down_to_nothing_and_no_further(toy: Federation) -> None:
+    net, ask = (
+        Net(Layout.of(small_net, toy.sample())),
+        LabelHistogram(epsilon=0.01),
+    )  # deviation 141: half would be below
+    told = [ask(net, None, toy.client("c00"), {}, Key(seed).of("c00"))[0]["histogram"] for seed in range(20)]
+    assert np.min(told) == 0

@@ -71,7 +71,7 @@ class Job:
         if not names:
             return {"status": "survived", "by": "", "tests": 0, "seconds": 0.0}
         spent = sum(self.tests.seconds(name) for name in names)
-        request = {"file": m.file, "name": m.name, "tests": names, "cpu": 15 + 4 * spent, "wall": 90 + 10 * spent}
+        request = {"file": m.file, "name": m.name, "tests": names, "cpu": 15 + 4 * spent, "wall": 30 + 5 * spent}
         verdict = self.server("fresh" if m.on_import else "loaded").ask(request)
         if verdict["status"] == "fresh":
             verdict = self.server("fresh").ask(request)

@@ -144,7 +144,9 @@ class Map:
         (KEPT / "map.json").write_text(json.dumps(whole))
 
     def tests_of(self, m: Mutant, budget: float, first: str = "") -> list[str]:
-        """Tests to try: the last one that noticed, those of the module, then the quickest, unlike ones first."""
+        """Tests to try: the last one that noticed, those of defaults for what runs on import, those of the module, then
+        the quickest, unlike ones first.
+        """
         lines = self.lines.get(m.file, {})
         names = lines.get(m.line, set()) if not m.on_import else set[str]()
         if not names:
@@ -154,7 +156,7 @@ class Map:
         if m.on_import:
             names = names | {name for name, test in self.tests.items() if test["file"].endswith("test_defaults.py")}
         names = {name for name in names if self.tests[name]["passed"]}
-        folder, stem = Path(m.file).parent.name, Path(m.file).stem
+        mirror = Path("tests", *Path(m.file).parts[2:-1], f"test_{Path(m.file).name}")
 
         alike: dict[str, int] = defaultdict(int)  # one set of parameters of every test comes before the next sets
         rank: dict[str, int] = {}
@@ -162,15 +164,17 @@ class Map:
             rank[name] = alike[name.partition("[")[0]]
             alike[name.partition("[")[0]] += 1
 
-        def order(name: str) -> tuple[bool, bool, int, float]:
+        def order(name: str) -> tuple[bool, bool, bool, int, float]:
             file = Path(self.tests[name]["file"])
-            own = str(file) == m.file or (folder in file.parts and file.stem == f"test_{stem}")
-            return name != first, not own, rank[name], self.seconds(name)
+            own = file in (Path(m.file), mirror)
+            defaults = m.on_import and file.stem == "test_defaults"
+            return name != first, not defaults, not own, rank[name], self.seconds(name)
 
         chosen: list[str] = []
         spent = 0.0
         for name in sorted(names, key=order):
-            spent += self.seconds(name)
+            again = any(self.tests[before]["pool"] for before in chosen)  # one pool serves all of them
+            spent += self.tests[name]["seconds"] if again else self.seconds(name)
             if chosen and spent > budget:
                 break
             chosen.append(name)

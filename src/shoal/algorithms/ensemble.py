@@ -21,7 +21,7 @@ from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Selec
 class Member(FedAvg):
     """FedAvg as one of several: its clients keep a momentum of its own, the first one under the plain name."""
 
-    number: int = 0
+    number: int
 
     @property
     def task(self) -> Train:

@@ -28,10 +28,8 @@ class ProcessPool:
 
     def __init__(self, count: int) -> None:
         self.workers = [WorkerHandle() for _ in range(count)]
-        self.max_units = 1  # units of one message: their answers must fit into the arena
         self._publisher = Publisher()
         self._said: dict[str, tuple[object, ...]] = {}  # what workers were told last, by topic
-        self._arena_size = 0
         self._task_lists: dict[int, bytes] = {}  # those that workers know
         self._task_list = 0  # that of the present call
         self._models_block: tuple[int, int] | None = None  # number and size
@@ -41,8 +39,8 @@ class ProcessPool:
         self._said = {"open": ("open", self._publisher.dump("layout", layout), arithmetic)}
         self._said |= {f"tasks {i}": ("tasks", i, tasks) for i, tasks in self._task_lists.items()}
         half = max(ANSWER_BYTES, layout.bytes)  # an answer may lie in one half while the next is written into the other
-        self._arena_size, self.max_units = 2 * half, max(1, half // layout.bytes - 1)
-        self.revive()
+        self._arena_size = 2 * half
+        self.max_units = max(1, half // layout.bytes - 1)  # of one message: their answers must fit into the arena
         for worker in self.workers:
             self._equip(worker)
             worker.send(*self._said["open"])

@@ -52,10 +52,10 @@ class Workers(SimulatedClients):
         self._pool = ProcessPool(workers or count)
         self._vectors_VP: Array | None = None  # those that workers know
         self._seconds_per_cost: dict[int, float] = {}  # by list of tasks: what such units took lately
-        self._units: Sequence[Unit] = ()  # of the present call
-        self._tasks: list[object] = []
-        self._task_list = 0
-        self._deaths: dict[int, int] = {}  # units that go alone, a worker having died: how many died with them alone
+        self._units: Sequence[Unit]  # of the present call, as the next three
+        self._tasks: list[object]
+        self._task_list: int
+        self._deaths: dict[int, int]  # units that go alone, a worker having died: how many died with them alone
         self._stillborn = 0  # workers that died before they began to work, since the last that began
 
     @property

@@ -69,7 +69,7 @@ def assign_equal(cost_NL: Array) -> Array:
     if not np.isfinite(cost_NL).all():
         raise BadInput("clusters of equal size need finite numbers; a client's vector has inf or nan in it.")
     above_NL = cost_NL - cost_NL.min(1, keepdims=True)
-    if clusters == 1 or not above_NL.any():
+    if not above_NL.any():  # nobody prefers anything, as with one cluster
         return np.repeat(np.arange(clusters), n // clusters)
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 

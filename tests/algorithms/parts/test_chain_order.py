@@ -26,3 +26,9 @@ def test_nobody_new_or_no_groups_yet() -> None:
     assert join_shortest_chain(SEATS, ("a", "c")) is SEATS
     empty = Table()
     assert join_shortest_chain(empty, ("a", "c")) is empty
+
+
+def test_the_last_group_counts_also_when_all_of_it_are_away() -> None:
+    # Sizes 2 2 0: e alone was in group 2, and is not there.
+    seat = join_shortest_chain(SEATS, ("a", "b", "c", "d", "f"))
+    assert seat.get(("d",), -1).tolist() == [[2, 2]]

@@ -65,3 +65,26 @@ def test_bad_input() -> None:
         group_labels(np.eye(3), 2)
     with pytest.raises(BadInput, match="did you mean 'edc'"):
         group_labels(np.eye(3), 2, "emdc", rng)  # type: ignore[arg-type]
+
+
+def test_k_means_is_that_of_the_authors_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten starts, at most twenty iterations each; from given centres one start of as many iterations."""
+    asked: list[tuple[int, ...]] = []
+
+    class Found:
+        labels_N = np.array([0, 1])
+
+    def kmeans(points: Array, m: int, weights: Array, rng: np.random.Generator, starts: int, iterations: int) -> Found:
+        asked.append((starts, iterations))
+        return Found()
+
+    def kmeans_from(points: Array, centres: Array, weights: Array, iterations: int) -> Found:
+        asked.append((iterations,))
+        return Found()
+
+    monkeypatch.setattr("shoal.algorithms.parts.cold_start.kmeans", kmeans)
+    monkeypatch.setattr("shoal.algorithms.parts.cold_start.kmeans_from", kmeans_from)
+    rows = np.eye(2)
+    group_labels(rows, 2, rng=np.random.default_rng(0))
+    group_labels(rows, 2, centres=[0, 1])
+    assert asked == [(10, 20), (20,)]

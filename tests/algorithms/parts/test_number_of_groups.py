@@ -25,8 +25,9 @@ def angles(n: int, bundles: int = 3) -> Array:
 
 @pytest.mark.parametrize(("n", "seen"), [(3, [2]), (5, [2, 3, 4]), (12, list(range(2, 11))), (30, list(range(2, 11)))])
 def test_from_two_groups_to_ten_and_fewer_than_clients(n: int, seen: list[int]) -> None:
-    _, values = number_of_groups(angles(n), "auto", in_order, Key(0))
-    assert list(values["silhouette"]) == [str(k) for k in seen]
+    for groups in ("auto", 2):
+        _, values = number_of_groups(angles(n), groups, in_order, Key(0))
+        assert list(values["silhouette"]) == [str(k) for k in seen]
 
 
 def test_the_gap_may_say_one() -> None:

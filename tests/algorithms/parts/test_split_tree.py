@@ -62,3 +62,17 @@ def test_each_client_takes_the_best_model_of_its_path() -> None:
         two_clusters(), theta_KP=np.array([[-1.0, 1.0], [0.5, -0.5]]), cached_SP=np.array([[1.0, -1.0]]), server={}
     )
     assert best_on_path(state, engine, Key(0).at(1)).get(("ann", "bob", "cyd", "dan"), -1).tolist() == [2, 1, 1, 2]
+    ledger = engine.drain()
+    assert (ledger.counts, list(ledger.diagnostics)) == ({}, ["losses"])  # none of the method's own traffic
+
+
+def test_a_path_of_two_splits() -> None:
+    # After the leaves come the models of both splits, numbers 3 and 4. Scores of class 1 less class 0: leaves 0, 1 and
+    # 2 have -1, -1 and -2, the first split 1, the second 2. bob and cyd are below both, ann and dan below the first.
+    engine = engine_of(clients_of({c: (1.0, 1, 2) for c in FOUR}).with_validation(0.5, Key(1)))
+    state = replace(
+        divide(two_clusters(), 1, [("bob",), ("cyd",)]),
+        theta_KP=np.array([[0.5, -0.5], [0.5, -0.5], [1.0, -1.0]]),
+        cached_SP=np.array([[-0.5, 0.5], [-1.0, 1.0]]),
+    )
+    assert best_on_path(state, engine, Key(0).at(1)).get(("ann", "bob", "cyd", "dan"), -1).tolist() == [3, 4, 4, 3]
