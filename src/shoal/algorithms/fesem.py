@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Mean, ServerState, per_group
-from shoal.algorithms.parts.client_space import Distance, Represent, centred, em_steps, seen_by
+from shoal.algorithms.parts.client_space import ClientSpace, Distance, Represent, centred, em_steps
 from shoal.algorithms.parts.diagnostics import Fitted, diagnose
 from shoal.algorithms.parts.em_steps import Start, fill_empty, first_groups, from_new_centres
 from shoal.algorithms.parts.first_client import first_of_each
@@ -19,7 +19,6 @@ from shoal.algorithms.parts.old_solutions import by_old_solution, check_room, ho
 from shoal.algorithms.registry import algorithm
 from shoal.clusterers import Clusters, e_step
 from shoal.errors import BadInput
-from shoal.layout import Layout
 from shoal.measures import wecfl_objective
 from shoal.seeds import Key
 from shoal.selection import Random
@@ -92,6 +91,11 @@ class FeSEM(Algorithm):
         return Mean("samples" if self.weights == "samples" else "clients")
 
     @property
+    def space(self) -> ClientSpace:
+        """Where the E step compares clients."""
+        return ClientSpace(self.cluster_params, self.represent, self.distance)
+
+    @property
     def first_solver(self) -> Solver:
         """What clients train with from w_0: to count groups they need FedGroup's pre-training (departure D99)."""
         return self.solver.pretraining(PRETRAIN_STEPS) if self.groups == "auto" else self.solver
@@ -118,8 +122,7 @@ class FeSEM(Algorithm):
         if not len(got):  # min_answers=0
             return state, Record(trained=got)
         omega_NP, lambda_N = state.Omega_KP[got.which_N] + got["update"], self.mean.shares(got["update"], got["count"])
-        learnt_ND = self._seen(got["update"], engine.layout)
-        seen_ND = learnt_ND if self.represent == "update" else self._seen(omega_NP, engine.layout)
+        seen_ND, learnt_ND = self.space.clients(omega_NP, got["update"], engine.layout)
         events: tuple[dict[str, Any], ...] = ()
         if first:
             found, measures = first_groups(
@@ -137,8 +140,7 @@ class FeSEM(Algorithm):
         Omega_KP, server = lift.apply(start_KP, moved, server, key("aggregate"))  # M step, on the whole model
         fitted = Fitted(got, omega_NP, lambda_N, found.labels_N, Omega_KP)
         theory = diagnose(fitted, self.diagnostics, self.clusterability_every, self.solver, engine, key)
-        what = "local models" if self.represent == "model" else "updates"
-        representation = Representation(what, self.distance, got.cohort, seen_ND)
+        representation = Representation(self.space.name, self.distance, got.cohort, seen_ND)
         group, first_KP = state.group.put(got.cohort, found.labels_N), Omega_KP if first else state.first_KP
         record = Record(trained=got, measures={**measures, **theory}, events=events, representation=representation)
         old = state.old.put(got.cohort, seen_ND) if self.when == "before" else state.old
@@ -152,20 +154,7 @@ class FeSEM(Algorithm):
         """Train from w_0, then the nearest of the groups' mean first solutions (random models: of the centres)."""
         zeros_N = np.zeros(len(cohort), int)
         got = engine.map(Train(self.first_solver), cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
-        centres_KP = state.first_KP if len(state.first_KP) else state.Omega_KP
-        rows_NP = state.w0_P + got["update"]
-        if self.represent == "update":
-            rows_NP, centres_KP = got["update"], centres_KP - state.w0_P
-        return replace(got, which_N=e_step(*(self._seen(rows, engine.layout) for rows in (rows_NP, centres_KP))))
-
-    def _seen(self, rows_NP: Array, layout: Layout) -> Array:
-        """What the distance sees of models or updates."""
-        part = "trainable" if self.cluster_params == "all" else self.cluster_params
-        return seen_by(self.distance, layout.take(rows_NP, part))
-
-    def _centres(self, state: State, layout: Layout) -> Array:
-        """What the distance sees of the present centres."""
-        return state.G_KD if self.represent == "update" else self._seen(state.Omega_KP, layout)
+        return replace(got, which_N=self.space.nearest_first(state, got["update"], engine.layout))
 
     def _cohort(self, state: State, engine: Engine, key: Key) -> tuple[State, Cohort]:
         """The selected clients, newcomers with a centre.
@@ -175,19 +164,19 @@ class FeSEM(Algorithm):
         cohort = self.select(engine.clients, key("select"))
         if self.start == "random_models":
             new = tuple(c for c in cohort if c not in state.group)
-            w0_1D, centres_KD = (self._seen(rows, engine.layout) for rows in (state.w0_P[None], state.Omega_KP))
+            w0_1D, centres_KD = (self.space.seen(rows, engine.layout) for rows in (state.w0_P[None], state.Omega_KP))
             state = replace(state, group=state.group.put(new, np.repeat(e_step(w0_1D, centres_KD), len(new))))
         state, cohort = assign_newcomers(self, state, cohort, engine, key("assign"))
         if self.when == "after":
             return state, cohort
-        group = by_old_solution(state.group, state.old, cohort, self._centres(state, engine.layout))
+        group = by_old_solution(state.group, state.old, cohort, self.space.centres(state, engine.layout))
         return replace(state, group=group), cohort
 
     def _e_step(
         self, state: State, got: Answers, seen_ND: Array, lambda_N: Array, engine: Engine
     ) -> tuple[Clusters, dict[str, Any], tuple[dict[str, Any], ...]]:
         """Lloyd's steps from the present centres; an empty group is filled again."""
-        centres_KD = self._centres(state, engine.layout)
+        centres_KD = self.space.centres(state, engine.layout)
         before = wecfl_objective(seen_ND, centres_KD, got.which_N, lambda_N)
         if self.when == "before":  # the E step has been: the M step alone
             found = m_step_alone(seen_ND, centres_KD, got.which_N, lambda_N)
@@ -206,4 +195,4 @@ class FeSEM(Algorithm):
         """Whether e_step=before can be done."""
         if self.em_steps != 1:
             raise BadInput("e_step=before makes one E step and one M step a round; give em_steps=1 with it")
-        check_room(len(engine.clients), self._seen(w0_P[None], engine.layout))
+        check_room(len(engine.clients), self.space.seen(w0_P[None], engine.layout))

@@ -2,13 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from shoal.clusterers import Clusters, lloyd, spherical_centres, spherical_lloyd, unit
+from shoal.clusterers import Clusters, e_step, lloyd, spherical_centres, spherical_lloyd, unit
+from shoal.layout import Layout
 from shoal.types import Array
 
 Represent = Literal["model", "update"]
 Distance = Literal["euclidean", "cosine"]
+
+
+@dataclass(frozen=True)
+class ClientSpace:
+    """Where clients and groups are points: which part of models or updates, seen by which distance.
+
+    Args:
+        part: The part of a model, by name of the layout, or `all` trainable numbers.
+        represent: What stands for a client, its local model or its update.
+        distance: How far points lie apart.
+    """
+
+    part: str
+    represent: Represent
+    distance: Distance
+
+    def seen(self, rows_NP: Array, layout: Layout) -> Array:
+        """What the distance sees of models or updates."""
+        return seen_by(self.distance, layout.take(rows_NP, "trainable" if self.part == "all" else self.part))
+
+    def clients(self, omega_NP: Array, update_NP: Array, layout: Layout) -> tuple[Array, Array]:
+        """The points of clients by their solutions and updates, and the same of their updates."""
+        learnt_ND = self.seen(update_NP, layout)
+        return (learnt_ND if self.represent == "update" else self.seen(omega_NP, layout)), learnt_ND
+
+    def centres(self, state: Any, layout: Layout) -> Array:
+        """The points of the present centres."""
+        return state.G_KD if self.represent == "update" else self.seen(state.Omega_KP, layout)
+
+    def nearest_first(self, state: Any, update_NP: Array, layout: Layout) -> Array:
+        """For clients that trained from w_0 the nearest of the groups' mean first solutions, or of the centres."""
+        centres_KP = state.first_KP if len(state.first_KP) else state.Omega_KP
+        rows = (
+            (update_NP, centres_KP - state.w0_P) if self.represent == "update" else (state.w0_P + update_NP, centres_KP)
+        )
+        return e_step(*(self.seen(each, layout) for each in rows))
+
+    @property
+    def name(self) -> str:
+        """What records call it."""
+        return "local models" if self.represent == "model" else "updates"
 
 
 def seen_by(distance: Distance, rows_ND: Array) -> Array:
