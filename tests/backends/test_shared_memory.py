@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from shoal.backends.shared_memory import Publisher
+from shoal.backends.shared_memory import Block, Publisher
 
 
 def test_closing_a_publisher_closes_its_blocks() -> None:
@@ -30,3 +30,12 @@ def test_a_publisher_that_was_closed_knows_nothing_of_before() -> None:
     publisher.dump("thing", big)
     assert len(publisher.blocks) == 1  # shared again
     publisher.close()
+
+
+def test_no_room_anywhere_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(fd: int, size: int) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("shoal.backends.shared_memory.reserve", full)
+    with pytest.raises(MemoryError, match="no room for 5 MB of shared memory"):
+        Block.new(5_000_000)

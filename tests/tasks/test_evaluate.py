@@ -85,3 +85,7 @@ def test_predictions_of_an_ensemble_are_its_vote(toy: Federation) -> None:
     run = shoal.run("fedavg+", toy, small_net, rounds=3, members=3, engine=Serial(), lr=0.1)
     right = sum(int((run.predict(c, toy.client(c)("test")[0]) == toy.client(c)("test")[1]).sum()) for c in toy.ids)
     assert right == sum(run.history[-1]["clients"]["right"])
+
+
+def test_testing_is_no_work_of_the_clients() -> None:
+    assert Evaluate().work(samples=10, models=3) == (0, 0)

@@ -73,3 +73,9 @@ def test_no_measure_stops_a_round() -> None:
     needed.clear()
     diagnose(fitted(1.0, 1.0), True, 0, SGD(lr=1.0, batch=2), engine, Key(0).at(1))
     assert needed == [0, 0, 0]  # gradients at both places, and losses
+
+
+def test_clients_that_take_no_step_count_as_if_they_took_one() -> None:
+    # Both are where the centre is: any step is one too many, of however many.
+    found = diagnose(fitted(1.0, 1.0), True, 0, SGD(lr=1.0, batch=2, epochs=0), engine_of(TWO), Key(0).at(1))
+    assert found["lr_clustering"] == 0.0
