@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 import torch
 from torch import nn
@@ -43,12 +45,12 @@ def estimate(plan: Plan, rounds: int) -> Row:
         return {}
     flops = flops_per_sample(layout, plan.federation.sample())
     passes = float(np.mean([solver.passes(int(n)) for n in roster.sizes_N]))
+    each = parallel.each_round(clients)
     out: Row = {
-        "t_comm": t_comm(rounds, clients, parallel.kappa, layout.bytes),
-        "d_comm": d_comm(rounds, clients, parallel.kappa, layout.bytes) / 1e6,
+        "t_comm": fsum(t_comm(1, seated, kappa, layout.bytes) for _, kappa, seated in each),
+        "d_comm": fsum(d_comm(1, seated, kappa, layout.bytes) for _, kappa, seated in each) / 1e6,
     }
     if flops is not None:
-        out["t_comp"] = t_comp(
-            parallel.groups_R, clients, parallel.kappa, passes, calc=flops, aggr=layout.trainable.stop
-        )
+        aggr = layout.trainable.stop
+        out["t_comp"] = fsum(t_comp([f], seated, kappa, passes, calc=flops, aggr=aggr) for f, kappa, seated in each)
     return out
