@@ -35,6 +35,9 @@ Hashes = dict[str, str]  # of the pieces of a run
 EXPECTED: dict[str, str] = {
     "fedgsp *": "ICG gives everybody a place (D83)",
     "naivegsp+icg *": "ICG gives everybody a place (D83)",
+    "fedprox+ *": "mu is found while training (D84)",
+    "fedgrouprox *": "mu is found while training (D84)",
+    "fedprox drift*": "mu is found while training (D84)",
     "* summary.[dt]_com[mp]": "cost models count whole groups, and are summed round by round (D80)",
 }
 
