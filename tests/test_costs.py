@@ -79,10 +79,10 @@ def test_estimates_of_a_run_by_hand(toy: Federation) -> None:
     pairs = {"rounds": 2, "beta": 3, "alpha": 0, "kappa": 0.5, "epochs": 2}
     plan = prepare("fedgsp", toy, linear, pairs).plan
     found = estimate(plan, 2)
-    n = toy.roster.sizes_N.mean()
-    assert found["d_comm"] == pytest.approx(2 * 0.5 * 12 * 84 * 2 / 1e6)
-    assert found["t_comm"] == pytest.approx(8 * 0.5 * 12 * 84 * 2 * 2 / 567e6)
-    assert found["t_comp"] == pytest.approx((72 * 2 * 2 * n * 12 / 3 + 2 * 21 * 0.5) / 567e9)
+    n = toy.roster.sizes_N.mean()  # half of three groups are two (D30): 8 of 12 clients, and one model to add
+    assert found["d_comm"] == pytest.approx(2 * 8 * 84 * 2 / 1e6)
+    assert found["t_comm"] == pytest.approx(8 * 8 * 84 * 2 * 2 / 567e6)
+    assert found["t_comp"] == pytest.approx((72 * 2 * 2 * n * 12 / 3 + 2 * 21 * 1) / 567e9)
 
 
 def test_rounds_say_what_they_cost(toy: Federation) -> None:
@@ -108,8 +108,15 @@ def test_who_is_how_parallel(toy: Federation) -> None:
 
     assert how("fedavg", clients_per_round=3) == Parallel([12] * 3, 0.25)
     assert how("fedadam", selection="all") == Parallel([12] * 3, 1.0)
-    assert how("fedgsp", beta=2, kappa=0.5) == Parallel([2, 4, 6], 0.5)
-    assert how("naivegsp", groups=5) == Parallel([5] * 3, 0.3)
+    assert how("fedgsp", beta=2, kappa=0.5) == Parallel([2, 4, 6], [0.5] * 3, [12] * 3)
+    # f = 5, 10, 15: at most 12 groups; 0.3 of them are 2 (1.5), 3 and 4 (3.6). Equal groups seat 5 * 2, 10 and 12.
+    shares = [2 / 5, 3 / 10, 4 / 12]
+    assert how("fedgsp", beta=5) == Parallel([5, 10, 12], shares, [12] * 3)
+    assert how("fedgsp", beta=5, seats="equal") == Parallel([5, 10, 12], shares, [10, 10, 12])
+    assert how("fedgsp", beta=5, seats="equal", grouping="random") == how("fedgsp", beta=5)
+    assert how("naivegsp", groups=5) == Parallel([5] * 3, [2 / 5] * 3, [12] * 3)
+    assert how("fedgsp") == Parallel([1, 2, 3], [1, 1 / 2, 1 / 3], [12] * 3)  # auto: 10 * 12 / 368 is 0.33
+    assert how("naivegsp") == Parallel([2] * 3, [1 / 2] * 3, [12] * 3)  # 52 * 12 / 368 is 1.7
     assert estimate(prepare("ifca", toy, linear, {}).plan, 3) == {}
 
 
@@ -123,3 +130,13 @@ def test_a_comparison_shows_estimates_beside_counts(toy: Federation, tmp_path: P
     small = 2 * 12 * 16 + 12 * 3 * 8  # counts and losses of two rounds, and the label histograms
     assert gsp["megabytes"].mean == pytest.approx(gsp["d_comm"].mean + small / 1e6)
     assert ifca["d_comm"] is None
+
+
+@pytest.mark.parametrize("own", [{"beta": 5}, {"beta": 5, "seats": "equal"}, {}, {"beta": 4, "kappa": 0.5}])
+def test_estimates_are_what_is_counted(toy: Federation, own: dict[str, object], tmp_path: Path) -> None:
+    # Chains differ by one client where groups do, so that a draw of them may hold some more or less than their share.
+    run = shoal.run("fedgsp", toy, linear, rounds=4, engine=Serial(), out=tmp_path / "run", **own)  # type: ignore[arg-type]
+    trained = sum(row["measures"]["clients"] for row in run.history[1:])
+    told = estimate(run.plan, 4)["d_comm"] * 1e6 / (2 * 84)
+    drawn = sum(row["trained"] for row in run.history[1:])
+    assert abs(trained - told) < drawn  # less than a client in a chain

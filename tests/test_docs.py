@@ -521,3 +521,20 @@ def test_fedgsp_needs_a_quarter_of_the_rounds_of_fedavg() -> None:
     assert found["fedgsp"]["rounds_to_target"]["mean"] <= found["fedavg"]["rounds_to_target"]["mean"] / 4
     for line in json.loads((DOCS / "results" / "fedgsp-femnist-tuning.json").read_text())["comparison"]:
         assert f"{100 * line['figures']['best_accuracy']['mean']:.1f} |" in page
+
+
+def test_a_mu_that_is_found_does_no_harm() -> None:
+    page = (DOCS / "algorithms" / "fedprox.md").read_text()
+    digits, mnist = comparison("fedprox-auto-digits.json"), comparison("fedprox-auto-mnist.json")
+    federations = {"`mnist`, `power-law`": {name: mnist[name] for name in ("fedavg", "fedprox")}}
+    for part in ("dirichlet:0.1:clients=20", "iid", "permuted:4", "permuted:4:dirichlet=0.5"):
+        names = ("fedavg", "fedprox", "fedgroup", "fedgrouprox")
+        federations[f"`digits`, `{part}`"] = {name: digits[f"{name} partition={part}"] for name in names}
+    for federation, found in federations.items():
+        figures = ("best_accuracy", "last_three_accuracy")
+        cells = [", ".join(f"{100 * f[key]['mean']:.1f}" for key in figures) for f in found.values()]
+        assert f"| {federation} | {' | '.join(cells)} |" in page
+        for plain, near in (("fedavg", "fedprox"), ("fedgroup", "fedgrouprox")):
+            if near in found:
+                assert all(found[near][key]["mean"] > found[plain][key]["mean"] - 0.005 for key in figures)
+                assert found[near]["best_accuracy"]["n"] == 5

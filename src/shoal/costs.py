@@ -20,18 +20,27 @@ MODEL = 25.2e6  # bytes of such a model
 
 @dataclass(frozen=True)
 class Parallel:
-    """How parallel a method is: groups f(r) in every round, and the share of them that trains.
+    """How parallel a method is: groups f(r) in every round, the share of them that trains, the clients in groups.
 
     Args:
         groups_R: f(r) of every round.
-        kappa: Share of the groups that trains.
+        kappa: Share of the groups that trains; or that of every round, where whole groups make it another one.
+        seated_R: Clients that are in a group in every round; None: all of them.
 
-    >>> Parallel([10, 20, 30], kappa=0.3).kappa
-    0.3
+    >>> Parallel([10, 20, 30], kappa=0.3).each_round(40)
+    [(10, 0.3, 40), (20, 0.3, 40), (30, 0.3, 40)]
     """
 
     groups_R: Sequence[int]
-    kappa: float
+    kappa: float | Sequence[float]
+    seated_R: Sequence[int] | None = None
+
+    def each_round(self, clients: int) -> list[tuple[int, float, int]]:
+        """Groups, the share of them that trains, and the clients in groups, round by round."""
+        rounds = len(self.groups_R)
+        kappa_R = [self.kappa] * rounds if isinstance(self.kappa, int | float) else self.kappa
+        seated_R = [clients] * rounds if self.seated_R is None else self.seated_R
+        return list(zip(self.groups_R, kappa_R, seated_R, strict=True))
 
 
 def t_comp(

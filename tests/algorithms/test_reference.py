@@ -17,7 +17,7 @@ from shoal.layout import Layout
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD, Proximal
-from shoal.types import Array
+from shoal.types import Algorithm, Array
 
 
 def line() -> nn.Module:
@@ -34,7 +34,7 @@ def pair() -> Federation:
     return Federation.from_arrays({"ann": (one, [0], *none), "bob": (np.repeat(one, 3, 0), [1, 1, 1], *none)})
 
 
-def after_one_round(algorithm: shoal.FedAvg | shoal.FedProx, federation: Federation) -> Array:
+def after_one_round(algorithm: Algorithm, federation: Federation) -> Array:
     engine = Engine(Serial(), Layout.of(line, federation.sample(), "float64"))
     engine.set_federation(federation)
     state, _ = algorithm.init(engine, Key(0).at(0))

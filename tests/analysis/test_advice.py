@@ -221,3 +221,27 @@ def test_own_models_are_spoken_of_only_if_some_were_run() -> None:
     assert "ahead of one model (" in alone.text and "own models" not in alone.text
     [both] = worth([run("fedavg", 0.5), run("ifca", 0.9), run("local", 0.7)])
     assert "ahead of one model and of own models (" in both.text
+
+
+# --------------------------------------------------------------------------------------------------- chains of one
+
+
+def chained(*rounds: tuple[int, int]) -> History:
+    return rows({}, *({"measures": {"groups": m, "alone": alone, "seated": 20}} for m, alone in rounds))
+
+
+def test_chains_of_one_client_are_told_with_the_round_and_a_cure() -> None:
+    found = said("fedgsp", {"beta": 10, "alpha": 2.0}, chained((10, 0), (20, 20), (20, 20)))["chains"]
+    assert found.change == {"beta": "auto"}
+    assert "from round 2 on most groups hold a single client (20 of 20)" in found.text
+    assert "beta=auto makes chains longer" in found.text
+    assert said("naivegsp", {"groups": 20}, chained((20, 20)))["chains"].change == {"groups": "auto"}
+    # Where beta is no more than auto would be, growth is the cure.
+    assert said("fedgsp", {"beta": "auto", "alpha": 2.0}, chained((15, 10)))["chains"].change == {"alpha": 1.0}
+    assert said("fedgsp", {"beta": 1, "alpha": 4.0}, chained((15, 10)))["chains"].change == {"alpha": 2.0}
+
+
+def test_chains_that_are_long_enough_need_no_word() -> None:
+    assert "chains" not in said("fedgsp", {"beta": 10}, chained((10, 0), (14, 7)))  # half of them
+    assert "chains" not in said("fedgsp", {"beta": 1}, chained((1, 1)))  # one group of one client: there is no other
+    assert "chains" not in said("fedgsp", {"beta": 10}, rows({}, {"measures": {"groups": 20}}))  # a run of former times

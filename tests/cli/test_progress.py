@@ -93,12 +93,14 @@ def test_troubles_are_told_once_per_round_and_counted() -> None:
     gone = [{"kind": "left out", "client": str(i), "reason": "late: 3 s"} for i in range(2)]
     for t in range(1, 21):
         display.after_round(result(t, *gone))
-    display.after_round(result(21, {"kind": "round skipped", "reason": "0 of 3 answered 'train'"}))
+    display.after_round(result(21, {"kind": "chains of one", "reason": "5 of 6 groups hold a single client"}))
+    display.after_round(result(22, {"kind": "round skipped", "reason": "0 of 3 answered 'train'"}))
     display.stop()
     lines = text.getvalue().splitlines()
     assert lines[0] == "warning: round 1: client '0' left out: late: 3 s (and 1 more)"
-    assert len(lines) == 10 + 2
-    assert lines[-2] == "warning: round 21 changed nothing: 0 of 3 answered 'train'"
+    assert len(lines) == 10 + 3
+    assert lines[-3] == "warning: round 21: 5 of 6 groups hold a single client"
+    assert lines[-2] == "warning: round 22 changed nothing: 0 of 3 answered 'train'"
     assert lines[-1].startswith("warning: fedavg: clients were left out 40 times in 20 rounds")
 
 

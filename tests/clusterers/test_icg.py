@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.clusterers import Grouping, Sizes, icg, icg_sizes
+from shoal.clusterers import Grouping, Sizes, icg, icg_sizes, seat_the_rest
 from shoal.errors import BadInput
 from shoal.measures import cpd_pairs
 from shoal.types import Array
@@ -104,3 +106,55 @@ def test_icg_beats_random_groups_of_the_same_size() -> None:
 def test_nothing_to_group_is_refused(clients: int, f: int) -> None:
     with pytest.raises(BadInput, match="both must be at least 1"):
         icg_sizes(clients, f)
+
+
+# ------------------------------------------------------------------------------------------------- who found no group
+
+
+def test_the_rest_is_seated_where_it_is_missed() -> None:
+    # Sums of the groups (4, 0), (0, 4), (3, 3); clients 6 with (0, 2) and 7 with (2, 0). T = (3, 3): away from it are
+    # (1, -3), (-3, 1), (0, 0). Twice the products with (0, 2): -12, 4, 0, with (2, 0): 4, -12, 0; each takes its -12.
+    rows = np.array([[2, 0], [2, 0], [0, 2], [0, 2], [3, 0], [0, 3], [0, 2], [2, 0]])
+    groups = (np.array([0, 1]), np.array([2, 3]), np.array([4, 5]))
+    assert [g.tolist() for g in seat_the_rest(rows, groups)] == [[0, 1, 6], [2, 3, 7], [4, 5]]
+
+
+def test_two_that_want_the_same_group_are_the_cheapest_pair() -> None:
+    # One class. Sums 0, 3, 9; clients 3 and 4 with 4 and 5: T = 7, away -7, -4, 2. To seat 4 and 5 in the first two:
+    # 2 (4 * -7 + 5 * -4) = -96 or 2 (5 * -7 + 4 * -4) = -102, which is less: the larger one goes where most is missing.
+    rows = np.array([[0], [3], [9], [4], [5]])
+    found = seat_the_rest(rows, (np.array([0]), np.array([1]), np.array([2])))
+    assert [g.tolist() for g in found] == [[0, 4], [1, 3], [2]]
+
+
+@given(st.integers(1, 12), st.integers(1, 9), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_everybody_is_seated_once_and_no_seating_is_more_alike(n: int, f: int, seed: int) -> None:
+    rows = counts(n, 3, seed).astype(float)
+    groups = icg(rows, f, np.random.default_rng(seed)).groups
+    found = seat_the_rest(rows, groups)
+    assert sorted(np.concatenate(found).tolist()) == list(range(n))
+    sizes = [len(g) for g in found]
+    assert max(sizes) - min(sizes) <= 1  # as random groups
+    rest = sorted(set(range(n)) - {int(i) for g in groups for i in g})
+
+    def unlike(sums: Array) -> float:
+        return float(((sums - sums.mean(0)) ** 2).sum())
+
+    sums = np.array([rows[g].sum(0) for g in groups])
+    tries = []
+    if len(rest) <= 3:
+        for where in permutations(range(len(groups)), len(rest)):
+            more = sums.copy()
+            more[list(where)] += rows[rest]
+            tries.append(unlike(more))
+        assert unlike(np.array([rows[g].sum(0) for g in found])) == pytest.approx(min(tries), abs=1e-6)
+
+
+def test_a_rest_that_is_seated_well_beats_one_that_is_seated_by_chance() -> None:
+    rows, rng = counts(130, 10, 5), np.random.default_rng(0)
+    groups = icg(rows, 50, rng).groups  # 100 of 130 find a place
+    rest = np.setdiff1d(np.arange(130), np.concatenate(groups))
+    chance = [np.append(g, rest[i]) if i < len(rest) else g for i, g in enumerate(groups)]
+    good, bad = (np.array([rows[g].sum(0) for g in found]) for found in (seat_the_rest(rows, groups), chance))
+    assert good.std(0).sum() < 0.9 * bad.std(0).sum()

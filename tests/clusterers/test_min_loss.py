@@ -51,6 +51,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "equal_size_kmeans": (lambda r: c.equal_size_kmeans(r, 3, np.random.default_rng(0)), (ROWS,)),
     "icg": (lambda r: c.icg(r, 3, np.random.default_rng(0)), (ROWS,)),
     "icg_sizes": (c.icg_sizes, (9, 4)),
+    "seat_the_rest": (lambda r: c.seat_the_rest(r, (np.arange(4), np.arange(4, 8))), (ROWS,)),
     "by_first": (c.by_first, (np.array([3, 1, 3]),)),
 }
 

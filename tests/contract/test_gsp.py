@@ -125,7 +125,7 @@ def test_groups_that_stay_stay(toy: Federation) -> None:
         plan = prepare(name, toy, small_net, {"rounds": 4, "groups": 5, "kappa": 0.4}).plan
         seats = [m.state.seat for m in played(plan)[1:]]
         assert all(np.array_equal(seats[0].rows, s.rows) and s.ids == toy.ids for s in seats)
-        # ICG: L = 2, 12 kept, two unused; they take the last seats of the smallest groups, so nobody stays out.
+        # ICG: L = 2, 12 kept, two unused; they are extra members of two groups, so nobody stays out.
         sizes = np.bincount(seats[0].rows[:, 0])
         assert sorted(sizes.tolist()) == [2, 2, 2, 3, 3]
     assert icg_sizes(12, 5).unused == 2

@@ -30,7 +30,7 @@ def test_an_algorithm_may_come_several_times_each_with_keys_of_its_own(tmp_path:
         (0.5, 2),
     ]
     sweep(["fedprox", "fedprox:mu=5"], rounds=1, engine="serial", out=tmp_path)
-    assert [line.name for line in compare([tmp_path])] == ["fedprox mu=1.0", "fedprox mu=5.0"]
+    assert [line.name for line in compare([tmp_path])] == ["fedprox mu=auto", "fedprox mu=5.0"]
 
 
 def test_another_name_of_a_key_is_that_key() -> None:

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms.fedavg import FedAvg, State
+from shoal.algorithms.fedavg import FedAvg
+from shoal.algorithms.parts.proximal_strength import Search, State, Strength, proximal_step
 from shoal.algorithms.registry import algorithm
 from shoal.seeds import Key
 from shoal.selection import Random
-from shoal.solvers import SGD, Proximal
+from shoal.solvers import SGD
 from shoal.table import Serving
 from shoal.tasks import Train
 from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
@@ -40,7 +41,7 @@ class FedAvgPlus(Algorithm):
     """
 
     members: int = option(5, "models that vote", low=1)
-    mu: float = option(0.0, "proximal coefficient", low=0)
+    mu: Strength = option(0.0, "proximal coefficient, or auto", low=0)
     select: Select = Random()
     solver: Solver = SGD()
 
@@ -48,17 +49,18 @@ class FedAvgPlus(Algorithm):
 
     @property
     def each(self) -> list[Member]:
-        """The members."""
-        solver = self.solver.plus(Proximal(self.mu)) if self.mu else self.solver
-        return [Member(select=self.select, solver=solver, number=k) for k in range(self.members)]
+        """The members, but for the proximal term."""
+        return [Member(select=self.select, solver=self.solver, number=k) for k in range(self.members)]
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
-        return stacked([one.init(engine, key.member(k))[0] for k, one in enumerate(self.each)]), Record()
+        begun = [one.init(engine, key.member(k))[0] for k, one in enumerate(self.each)]
+        return stacked([State(one.w_KP, one.server, (Search(),)) for one in begun]), Record()
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
-        steps = [one.step(row(state, k), engine, key.member(k)) for k, one in enumerate(self.each)]
+        steps = [proximal_step(one, self.mu, row(state, k), engine, key.member(k)) for k, one in enumerate(self.each)]
         trained = [record.trained for _, record in steps if record.trained is not None]
-        return stacked([member for member, _ in steps]), Record(trained=stack_answers(trained))
+        measures = {"mu": [record.measures["mu"] for _, record in steps]} if self.mu == "auto" else {}
+        return stacked([member for member, _ in steps]), Record(trained=stack_answers(trained), measures=measures)
 
     def serve(self, state: State) -> Serving:
         return Serving(state.w_KP, kind="vote")
@@ -78,18 +80,19 @@ class FedProxPlus(FedAvgPlus):
     2
     """
 
-    mu: float = option(1.0, "proximal coefficient", low=0)
+    mu: Strength = option("auto", "proximal coefficient; auto: each member's from 0 up whenever its loss rises", low=0)
 
 
 def row(state: State, k: int) -> State:
     """The state of one member."""
-    return State(state.w_KP[k : k + 1], {name: rows[k : k + 1] for name, rows in state.server.items()})
+    server = {name: rows[k : k + 1] for name, rows in state.server.items()}
+    return State(state.w_KP[k : k + 1], server, state.search_K[k : k + 1])
 
 
 def stacked(members: list[State]) -> State:
     """The states of all members as one."""
     server = {name: np.concatenate([m.server[name] for m in members]) for name in members[0].server}
-    return State(np.concatenate([m.w_KP for m in members]), server)
+    return State(np.concatenate([m.w_KP for m in members]), server, tuple(s for m in members for s in m.search_K))
 
 
 def stack_answers(answers: list[Answers]) -> Answers:

@@ -4,9 +4,10 @@ https://arxiv.org/abs/2201.12976"""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from shoal.algorithms.fedgsp import FedGSP
+from shoal.algorithms.parts.growth import Beginning
 from shoal.algorithms.registry import algorithm
 from shoal.types import option
 
@@ -22,9 +23,11 @@ class NaiveGSP(FedGSP):
     5
     """
 
-    beta: int = option(52, "number of groups", low=1, key="groups")
+    beta: Beginning = option("auto", "number of groups; auto: 52 for 368 clients, in proportion", low=1, key="groups")
     grouping: Literal["icg", "random"] = option("random", "how groups are made: icg, or random")
     regroup: Literal["round", "once"] = option("once", "when: anew in every round, or once and for all")
+
+    of_368: ClassVar[int] = 52
 
 
 @algorithm("naivegsp+icg", single_model=True)

@@ -93,7 +93,7 @@ class ProgressDisplay(Observer):
         return round == rounds or (tenth and silence >= MIN_PAUSE) or silence >= PAUSE
 
     def _troubles(self, result: RoundResult) -> None:
-        """Skipped rounds, a collapse into one group, and the first of the clients left out in a round."""
+        """Skipped rounds, a collapse into one group, chains of one, and the first of the clients left out."""
         left_out = [e for e in result.events if e["kind"] == "left out"]
         for event in result.events:
             if event["kind"] == "round skipped":
@@ -101,6 +101,8 @@ class ProgressDisplay(Observer):
             elif event["kind"] == "collapsed" and not self._collapsed:
                 self._collapsed = True
                 self.warn(f"round {result.round}: {event['reason']}; try another start or number of groups")
+            elif event["kind"] == "chains of one":
+                self.warn(f"round {result.round}: {event['reason']}")
         if not left_out:
             return
         self._left_out += len(left_out)

@@ -8,7 +8,7 @@ from shoal.clusterers.bipartition import (
     optimal_bipartition,
 )
 from shoal.clusterers.equal_size import EqualSize, assign_equal, equal_size, equal_size_kmeans
-from shoal.clusterers.icg import Grouping, Sizes, icg, icg_sizes
+from shoal.clusterers.icg import Grouping, Sizes, icg, icg_sizes, seat_the_rest
 from shoal.clusterers.kmeans import kmeans, kmeans_from, reseed, seed_centres
 from shoal.clusterers.linkage import Linkage, cut_at, cut_into
 from shoal.clusterers.lloyd import Clusters, e_step, lloyd, m_step
@@ -45,5 +45,6 @@ __all__ = [
     "Sizes",
     "icg",
     "icg_sizes",
+    "seat_the_rest",
     "by_first",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from shoal.clusterers.equal_size import ITERATIONS, equal_size_kmeans
 from shoal.errors import BadInput
@@ -98,3 +99,31 @@ def icg(rows_ND: Array, groups: int, rng: np.random.Generator, iterations: int =
     drawn_LE = [rng.permutation(np.flatnonzero(cluster_N == k)) for k in range(clusters)]
     found = [np.sort([drawn_E[i] for drawn_E in drawn_LE]) for i in range(m)]
     return Grouping(tuple(sorted(found, key=lambda rows: int(rows[0]))), cluster_N)
+
+
+def seat_the_rest(rows_ND: Array, groups: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Who found no group joins one as an extra member, at most one to a group, so that groups stay as alike as can be.
+
+    With S_m the sum of a group's rows and T the mean of those sums once everybody has a place, a client k in group m
+    costs `|S_m + v_k - T|^2 - |S_m - T|^2`. The assignment of least total cost is found exactly; it makes the sum of
+    the squared distances of all pairs of groups as small as extra members can (departure D83).
+
+    Args:
+        rows_ND: One vector per client.
+        groups: Groups of equal size, of all but fewer than there are groups.
+
+    Returns:
+        The groups with their extra members, ordered as before.
+
+    >>> counts = np.array([[9, 0], [0, 9], [8, 0], [0, 8], [0, 1]])
+    >>> [group.tolist() for group in seat_the_rest(counts, (np.array([0, 3]), np.array([1, 2])))]
+    [[0, 3, 4], [1, 2]]
+    """
+    rows_ND = np.asarray(rows_ND, np.float64)
+    rest_R = np.setdiff1d(np.arange(len(rows_ND)), np.concatenate(groups))
+    away_MD = np.stack([rows_ND[mine].sum(0) for mine in groups]) - rows_ND.sum(0) / len(groups)
+    extra_RD = rows_ND[rest_R]
+    cost_RM = 2 * extra_RD @ away_MD.T + np.square(extra_RD).sum(1)[:, None]
+    joined = dict(zip(*reversed(linear_sum_assignment(cost_RM)), strict=True))
+    found = [np.sort(np.append(mine, rest_R[joined[m]])) if m in joined else mine for m, mine in enumerate(groups)]
+    return tuple(sorted(found, key=lambda rows: int(rows[0])))

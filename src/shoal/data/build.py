@@ -65,8 +65,8 @@ def partition_named(text: str) -> Partition:
     Returns:
         A partition, not yet applied to a data set.
 
-    >>> partition_named("permuted:2:clients=6")
-    Permuted(groups=2, clients=6)
+    >>> partition_named("iid:clients=6")
+    IID(clients=6)
     """
     spec = parse(text)
     return spec.make(PARTITIONS.find(spec.name), "partition")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.ndimage import rotate
 
 from shoal.types import EVERYBODY, Array
 
@@ -93,11 +94,11 @@ class Inputs:
 
 @dataclass(frozen=True)
 class View:
-    """How a client sees the shared samples: a map of labels, and quarter turns of the images.
+    """How a client sees the shared samples: a map of labels, and turns of the images.
 
     Args:
         labels: What the client calls each class; None: by their own numbers.
-        turns: Quarter turns of the images, counterclockwise.
+        turns: Quarter turns of the images, counterclockwise; parts of one are interpolated.
 
     >>> turned = View(labels=(1, 0), turns=1)
     >>> turned.relabel(np.array([0, 0, 1])).tolist(), turned.rotate(np.array([[[1, 2], [3, 4]]])).tolist()
@@ -105,11 +106,15 @@ class View:
     """
 
     labels: tuple[int, ...] | None = None
-    turns: int = 0
+    turns: float = 0
 
     def rotate(self, x: Array) -> Array:
         """Inputs of shape (..., H, W) as the client sees them."""
-        return np.ascontiguousarray(np.rot90(x, self.turns, axes=(-2, -1))) if self.turns % 4 else x
+        turns = self.turns % 4
+        if turns == int(turns):
+            return np.ascontiguousarray(np.rot90(x, int(turns), axes=(-2, -1))) if turns else x
+        x = x if np.issubdtype(x.dtype, np.floating) else x.astype(np.float32)
+        return np.asarray(rotate(x, 90 * turns, axes=(-2, -1), reshape=False, order=1, mode="nearest"))
 
     def relabel(self, y: Array) -> Array:
         """Labels as the client calls them."""

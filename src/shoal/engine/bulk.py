@@ -24,7 +24,7 @@ class Job:
     """Clients with the same model and the same view of the samples; what each of them wants to know."""
 
     which: int  # the model; -1: all of them vote
-    turns: int
+    turns: float
     members: Array  # positions of the clients in the pool
     samples: Array  # distinct samples, sorted
     place: Array  # where the samples of the first client, the second, ... stand among them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 import torch
@@ -41,7 +42,7 @@ class CostModel:
     """What the cost models need to know of a run.
 
     Args:
-        parallel: How many groups in every round, and the share of them that trains.
+        parallel: How many groups in every round, the share of them that trains, and who is in one.
         clients: K.
         passes: Samples that a client passes through its model in a round, mean over clients.
         flops: Operations of a sample; None where they are not known.
@@ -56,14 +57,17 @@ class CostModel:
 
     def of(self, first: int, last: int) -> Row:
         """Seconds of sending and of computing and MB sent in the rounds from `first` to `last`."""
-        rounds, kappa, size = last - first + 1, self.parallel.kappa, self.layout.bytes
+        each = self.parallel.each_round(self.clients)[first - 1 : last]
+        size, adds = self.layout.bytes, self.layout.trainable.stop
         out: Row = {
-            "t_comm": t_comm(rounds, self.clients, kappa, size),
-            "d_comm": d_comm(rounds, self.clients, kappa, size) / 1e6,
+            "t_comm": fsum(t_comm(1, seated, kappa, size) for _, kappa, seated in each),
+            "d_comm": fsum(d_comm(1, seated, kappa, size) for _, kappa, seated in each) / 1e6,
         }
         if self.flops is not None:
-            groups_R, adds = self.parallel.groups_R[first - 1 : last], self.layout.trainable.stop
-            out["t_comp"] = t_comp(groups_R, self.clients, kappa, self.passes, calc=self.flops, aggr=adds)
+            calc = self.flops
+            out["t_comp"] = fsum(
+                t_comp([f], seated, kappa, self.passes, calc=calc, aggr=adds) for f, kappa, seated in each
+            )
         return out
 
 

@@ -151,7 +151,8 @@ def build_algorithm(name: str, own: Mapping[str, Any], settings: Settings, clien
         if key not in known:
             raise unknown(f"key of {name}", key, known)
         field = known[key]
-        if key == "groups" and value == "auto" and not ALGORITHMS.traits(name).get("finds_number"):
+        traits = ALGORITHMS.traits(name)
+        if (key, value) == ("groups", "auto") and traits.get("takes_number") and not traits.get("finds_number"):
             able = sorted({*ALGORITHMS.having("takes_number")} & {*ALGORITHMS.having("finds_number")})
             raise BadInput(
                 f"{name} does not find the number of groups by itself; give one, such as groups=4 (`shoal probe` shows "

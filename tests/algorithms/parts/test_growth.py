@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.algorithms.parts.growth import Growth, growth
+from shoal.algorithms.parts.growth import Growth, growth, in_proportion
 from shoal.errors import BadInput
 
 
@@ -60,3 +60,9 @@ def test_a_growth_of_any_size_has_an_end(kind: Growth) -> None:
 def test_a_rate_is_a_number(alpha: float) -> None:
     with pytest.raises(BadInput, match="a number alpha from 0 on, not 1, 1, "):
         growth("linear", 1, alpha, 1)
+
+
+def test_groups_in_proportion_to_the_paper_s_clients() -> None:
+    # 10 K / 368 and 52 K / 368: 0.54, 2.72, 10, 54.3 and 2.83, 14.1, 52, 282.6, to the nearest, never 0.
+    assert [in_proportion(10, k) for k in (1, 20, 100, 368, 2000)] == [1, 1, 3, 10, 54]
+    assert [in_proportion(52, k) for k in (1, 20, 100, 368, 2000)] == [1, 3, 14, 52, 283]

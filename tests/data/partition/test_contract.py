@@ -27,6 +27,10 @@ DRAW: dict[str, st.SearchStrategy[Any]] = {
     "alpha": st.sampled_from([0.001, 0.1, 1.0, 100.0]),
     "beta": st.sampled_from([0.1, 10.0]),
     "overlap": st.booleans(),
+    "sigma": st.sampled_from([0.0, 1.55, 2.0]),
+    "samples": st.none() | st.integers(1, 200),
+    "angle": st.sampled_from([90.0, 30.0, 180.0]),
+    "dirichlet": st.none() | st.sampled_from([0.1, 10.0]),
 }
 POOLED = {"ditto"}  # test samples come from a tenth set aside, which may lack a client's classes
 
@@ -58,7 +62,10 @@ def numbers(fed: Federation, split: str) -> list[np.ndarray[Any, Any]]:
 @given(data=st.data())
 def test_partitions_keep_their_promises(name: str, data: st.DataObject) -> None:
     dataset = data.draw(datasets())
-    wanted = {k: data.draw(DRAW[k], label=k) for k in parameters(PARTITIONS[name]) if k in DRAW}
+    takes = parameters(PARTITIONS[name])
+    wanted = {k: data.draw(DRAW[k], label=k) for k in takes if k in DRAW}
+    if "dirichlet" in takes:  # labels are skewed in one way, or not at all
+        wanted["classes"] = None if wanted["dirichlet"] else data.draw(st.none() | DRAW["classes"], label="classes")
     refused = ""
     try:
         partition = PARTITIONS[name](**wanted)

@@ -1,4 +1,5 @@
-"""How many groups FedGSP has in a round: the growth functions of sequential-to-parallel training (eqs. 1 to 3)."""
+"""How many groups FedGSP has in a round: how many it begins with, and the growth functions of sequential-to-parallel
+training (eqs. 1 to 3)."""
 
 from __future__ import annotations
 
@@ -8,8 +9,26 @@ from typing import Literal, get_args
 from shoal.errors import BadInput, unknown
 
 Growth = Literal["linear", "log", "exp"]
+Beginning = int | Literal["auto"]
+PAPER = 368  # clients of the paper, to which its numbers of groups belong
 NEAR = 1e-9  # a whole number that rounding left just below itself still counts
 ENOUGH = 2.0**64  # where growth ends: every federation is far exceeded
+
+
+def in_proportion(groups: int, clients: int) -> int:
+    """As many groups for these clients as `groups` are for the 368 of the paper: chains stay as long (departure D82).
+
+    Args:
+        groups: Of the paper.
+        clients: K.
+
+    Returns:
+        `groups K / 368`, rounded, at least 1.
+
+    >>> [in_proportion(10, clients) for clients in (5, 20, 100, 368, 1000)]
+    [1, 1, 3, 10, 27]
+    """
+    return max(1, round(groups * clients / PAPER))
 
 
 def growth(kind: Growth, r: int, alpha: float, beta: int) -> int:

@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 
 from shoal.seeds import Key
+from shoal.tasks import DetectShift
 from shoal.types import Algorithm, Answers, Cohort, Engine
 
 
 def assign_newcomers(algorithm: Algorithm, state: Any, cohort: Cohort, engine: Engine, key: Key) -> tuple[Any, Cohort]:
     """The state in which newcomers of the cohort have a group, and those of the cohort that have one now.
 
-    The state must have a `group` table; whom `assign` leaves out stays a newcomer.
+    The state must have a `group` table; whom `assign` leaves out stays a newcomer. Where clients may migrate they keep
+    their label histogram from now on; those that `assign` had no question for (RAC) are asked to.
     """
     new = tuple(c for c in cohort if c not in state.group)
     if new:
         came = algorithm.assign(state, new, engine, key)
         state = replace(state, group=state.group.put(came.cohort, came.which_N))
+        mode: Any = getattr(algorithm, "migration", "off")
+        if mode != "off" and not came.fields:
+            engine.map(DetectShift(mode), came.cohort, None, None, key("keep"), min_answers=0)
     return state, tuple(c for c in cohort if c in state.group)
 
 

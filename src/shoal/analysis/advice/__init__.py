@@ -17,6 +17,7 @@ RULES: tuple[Rule, ...] = (
     groups.number,
     groups.shape,
     groups.needed,
+    groups.chains,
     training.clients,
     training.learning,
     training.drift,

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
+from shoal.algorithms.parts.growth import in_proportion
 from shoal.algorithms.parts.number_of_groups import LEAST
-from shoal.analysis.advice.advice_input import Advice, AdviceInput, listed
-from shoal.analysis.measured import by_count, numbers
+from shoal.analysis.advice.advice_input import Advice, AdviceInput, listed, rounded
+from shoal.analysis.measured import by_count, measured, numbers
+from shoal.analysis.measured import number as one
 from shoal.analysis.units import percent
 
 BETTER = 0.05  # a silhouette that is larger by this much is worth another number of groups
@@ -118,3 +120,20 @@ def needed(seen: AdviceInput) -> Iterator[Advice]:
             text = f"the plain mean of all groups serves everybody as well ({percent(mean)}) as their own group does"
             text += f" ({percent(own)}): groups do not disagree, and fedavg may be enough"
             yield Advice("need", text, {"accuracy": own, "accuracy_mean": mean})
+
+
+def chains(seen: AdviceInput) -> Iterator[Advice]:
+    """Groups in which a model should go from client to client, and most of which hold a single one."""
+    groups, seated = (dict(measured(seen.history, name, one)) for name in ("groups", "seated"))
+    for r, alone in measured(seen.history, "alone", one):
+        if not 2 * alone > groups.get(r, alone) > 1:
+            continue
+        text = f"from round {r} on most groups hold a single client ({alone} of {groups[r]}), which is FedAvg on few"
+        change: dict[str, Any] = {"alpha": rounded(seen.own.get("alpha", 2) / 2)}
+        for key, of_368 in (("beta", 10), ("groups", 52)):
+            given = seen.own.get(key)
+            if isinstance(given, int) and given > in_proportion(of_368, int(seated.get(r, 0))):
+                change = {key: "auto"}
+        text += " clients; " + "".join(f"{key}={value}" for key, value in change.items()) + " makes chains longer"
+        yield Advice("chains", text, {"round": r, "alone": alone, "groups": groups[r]}, change)
+        return
