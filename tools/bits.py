@@ -32,8 +32,8 @@ HERE = Path(__file__).resolve().parent
 Hashes = dict[str, str]  # of the pieces of a run
 
 EXPECTED: dict[str, str] = {  # a pattern of "run piece", such as "fesem * records.loss" -> why it may differ
-    "fesem *": "first groups by direction (departure D98)",
-    "wecfl *": "first groups by direction (departure D98)",
+    "fesem *": "first groups by direction (departure D86)",
+    "wecfl *": "first groups by direction (departure D86)",
     "cfl * records.measures.clusters": "what decided about a cluster stands beside its norms",
     "cfl * events.split": "what decided about a cluster stands beside its norms",
     "cfl split_rounds=* config.cfl.eps?": "without thresholds CFL takes them from the federation",

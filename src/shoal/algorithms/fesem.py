@@ -97,7 +97,7 @@ class FeSEM(Algorithm):
 
     @property
     def first_solver(self) -> Solver:
-        """What clients train with from w_0: to count groups they need FedGroup's pre-training (departure D99)."""
+        """What clients train with from w_0: to count groups they need FedGroup's pre-training (departure D95)."""
         return self.solver.pretraining(PRETRAIN_STEPS) if self.groups == "auto" else self.solver
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:

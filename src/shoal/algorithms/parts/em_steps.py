@@ -26,7 +26,7 @@ def first_groups(
         seen_ND: What the distance sees of the clients' solutions.
         learnt_ND: The same of their updates, by which the number of groups is found.
         lambda_N: How much each client counts.
-        start: `directions`: updates of length one, all clients alike (departure D98); `kmeans`: solutions and weights.
+        start: `directions`: updates of length one, all clients alike (departure D86); `kmeans`: solutions and weights.
         groups: A number, or `auto`.
         criterion: What `auto` asks.
         key: Of the draws.

@@ -16,7 +16,7 @@ from shoal.types import Array
 Groups = Annotated[int, Field(ge=1)] | Literal["auto"]
 Criterion = Literal["cosine", "euclidean", "gap", "elbow"]
 MOST = 10  # groups that are considered
-LEAST = 0.2  # silhouette that nearly every client and every group must reach, else there is one group (departure D97)
+LEAST = 0.2  # silhouette that nearly every client and every group must reach, else there is one group (departure D85)
 LOOK = 200  # clients up to which a given number is looked at beside the others, for the records
 
 
@@ -26,7 +26,7 @@ def number_of_groups(
     """The number of groups, and for the records the criterion's value for every number that was considered.
 
     `cosine` and `euclidean`: the largest silhouette by that distance of the updates, and 1 unless groups stand out
-    for nearly everybody (departure D97); `gap`: the gap statistic, which may say 1; `elbow`: the bend of the
+    for nearly everybody (departure D85); `gap`: the gap statistic, which may say 1; `elbow`: the bend of the
     within-group sum of squares. A number that the user gives is taken; the others are looked at all the same while
     clients are few.
 

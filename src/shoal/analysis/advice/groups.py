@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.algorithms.parts.growth import in_proportion
 from shoal.algorithms.parts.number_of_groups import LEAST
-from shoal.analysis.advice.advice_input import Advice, AdviceInput, listed, rounded
+from shoal.analysis.advice.advice_input import Advice, AdviceInput, listed
 from shoal.analysis.measured import by_count, measured, numbers
 from shoal.analysis.measured import number as one
 from shoal.analysis.units import percent
@@ -129,7 +129,7 @@ def chains(seen: AdviceInput) -> Iterator[Advice]:
         if not 2 * alone > groups.get(r, alone) > 1:
             continue
         text = f"from round {r} on most groups hold a single client ({alone} of {groups[r]}), which is FedAvg on few"
-        change: dict[str, Any] = {"alpha": rounded(seen.own.get("alpha", 2) / 2)}
+        change: dict[str, Any] = {"alpha": seen.own.get("alpha", 2) / 2}
         for key, of_368 in (("beta", 10), ("groups", 52)):
             given = seen.own.get(key)
             if isinstance(given, int) and given > in_proportion(of_368, int(seated.get(r, 0))):
