@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import shoal
+from shoal.setup.settings import Settings
 
 FEDERATIONS: dict[str, tuple[str, str]] = {  # data and partition
     "digits permuted 4": ("digits", "permuted:groups=4"),
@@ -38,7 +39,6 @@ FEDERATIONS: dict[str, tuple[str, str]] = {  # data and partition
     "mnist dirichlet 0.1": ("mnist", "dirichlet:0.1:clients=20"),
     "fashion-mnist permuted 4": ("fashion-mnist", "permuted:groups=4"),
 }
-EVERYBODY = {"selection": "all"}
 TABLES: dict[str, dict[str, Any]] = {  # small tables drawn from linear populations
     "tables of 3 populations": {"populations": 3},
     "tables of 1 population": {"populations": 1},
@@ -84,12 +84,16 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_intermixed_args(words)
     own: dict[str, Any] = dict(word.split("=", 1) for word in asked.own)
+    shared = {key: value for key, value in own.items() if key in Settings.model_fields}
     rows = []
     for name in (n for n in (*FEDERATIONS, *TABLES) if asked.only in n):
         for lr in map(float, asked.lr.split(",")):
             each = []
             for seed in range(asked.first, asked.first + asked.seeds):
-                found, base = last(asked.method, own, name, seed, lr), last("fedavg", EVERYBODY, name, seed, lr)
+                found, base = (
+                    last(asked.method, own, name, seed, lr),
+                    last("fedavg", {"selection": "all", **shared}, name, seed, lr),
+                )
                 each.append({"seed": seed, **found, "fedavg": base["accuracy"]})
             rows.append({"federation": name, "lr": lr, "runs": each})
             groups = " ".join(str(run["groups"]) for run in each)

@@ -78,3 +78,4 @@ def test_who_is_alone_or_early() -> None:
     assert verdict(SIX, round=20, **given).answer == "early"
     assert verdict(SIX, round=21, **given).answer == "split"
     assert verdict(SIX[2:4], round=21, **given).answer == "early"
+    assert verdict(0.5 * SIX, round=21, **given).answer == "congruent"  # not longer than eps2, and tested again

@@ -22,7 +22,7 @@ from shoal.measures import cosine, relative_deviation, within
 from shoal.types import Algorithm, Array, Cohort, Engine
 
 Guard = Literal["auto", "on", "off"]
-Answer = Literal["alone", "moving", "early", "final", "refused", "kept", "split"]
+Answer = Literal["alone", "moving", "early", "congruent", "final", "refused", "kept", "split"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +91,8 @@ def judge_all(
             similarity_NN = state.alike.get(mine)
         verdicts[k] = judge(rows_NP, sizes_N, similarity_NN, rule, state.first, t, k in state.final)
         state = replace(state, first=state.first or verdicts[k].seen["length"])
-    if rule.criteria == "paper":
-        final = {k for k, verdict in verdicts.items() if verdict.answer == "final"}
-        state = replace(state, final=tuple(sorted({*state.final, *final})))
-    return state, verdicts
+    final = {k for k, verdict in verdicts.items() if verdict.answer == "final"}
+    return replace(state, final=tuple(sorted({*state.final, *final}))), verdicts
 
 
 def judge(
@@ -161,8 +159,9 @@ def answer_of(
     if not norms.mean_norm < eps1:
         return "moving"
     if not asks:
-        held = rule.criteria == "notebook" and (round <= rule.min_round or n <= max(rule.min_cluster_size, 1))
-        return "early" if held else "final"
+        if rule.criteria == "paper":
+            return "final"
+        return "early" if round <= rule.min_round or n <= max(rule.min_cluster_size, 1) else "congruent"
     return "refused" if rule.guarded and not groups.apart else "split"
 
 
@@ -177,6 +176,7 @@ def in_words(
     return {
         "moving": f"still moving: its mean update is {norms.mean_norm:.3g} long, and eps1 is {eps1:.3g}{half}",
         "early": "the notebook does not split so early, or so few clients",
+        "congruent": f"it stands still with no update longer than eps2, {eps2:.3g}{quarter}",
         "final": f"final: it stood still with no update longer than eps2, now {eps2:.3g}{quarter}",
         "refused": formed if groups.number > 1 else f"its clients form no two groups of {LEAST} or more",
         "split": f"it stands still, its clients do not, and the largest similarity across the cut is {cut.cross:.2f}",
