@@ -1,12 +1,13 @@
 #!/usr/bin/env python
-"""Is a method right out of the box? It is run with its defaults on many federations, planted and not.
+"""Are methods right out of the box? They are run with their defaults on many federations, planted and not.
 
-    python -m tools.defaults cfl --seeds 10 --out docs/results/cfl-defaults.json
-    python -m tools.defaults fedgroup groups=auto --only digits
+    python -m tools.defaults cfl
+    python -m tools.defaults fedgroup,flexcfl,fesem,wecfl groups=auto --only digits
+    python -m tools.defaults --page     (writes docs/results/defaults.md from what is there)
 
 A planted federation is right if the adjusted Rand index of the last round is at least 0.9, one population if one group
 is left. The last accuracy stands beside FedAvg's with the same seed, in which everybody takes part. The values of every
-seed go into the JSON file, the counts to the screen, with the least of the seeds' gains on FedAvg in points.
+seed go into docs/results/defaults.json, row by row: what is there already is not run again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,24 @@ import numpy as np
 import shoal
 from shoal.setup.settings import Settings
 
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+HEAD = """# Right out of the box?
+
+```
+python -m tools.defaults cfl
+python -m tools.defaults fedgroup,flexcfl,fesem,wecfl groups=auto
+python -m tools.defaults --page
+```
+
+Methods with their defaults, ten seeds each, 50 rounds unless `rounds` is given. *Right*: the adjusted Rand index of the
+last round is at least 0.9 where groups are planted, one group is left where there are none. *Least gain*: in points of
+the last accuracy on FedAvg with everybody, of the worst seed. [defaults.json](defaults.json) has the values of every
+seed.
+"""
+COLUMNS = (
+    "| federation | lr | right | accuracy | FedAvg | least gain | groups by seed |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+)
 FEDERATIONS: dict[str, tuple[str, str]] = {  # data and partition
     "digits permuted 4": ("digits", "permuted:groups=4"),
     "digits permuted 2": ("digits", "permuted:groups=2"),
@@ -33,7 +53,7 @@ FEDERATIONS: dict[str, tuple[str, str]] = {  # data and partition
     "digits dirichlet 0.5": ("digits", "dirichlet:0.5:clients=20"),
     "digits dirichlet 0.1": ("digits", "dirichlet:0.1:clients=20"),
     "mnist permuted 4": ("mnist", "permuted:groups=4"),
-    "mnist rotated 2": ("mnist", "rotated:groups=2"),
+    "mnist rotated 2": ("mnist", "rotated:groups=2:angle=180"),
     "mnist iid": ("mnist", "iid"),
     "mnist dirichlet 0.5": ("mnist", "dirichlet:0.5:clients=20"),
     "mnist dirichlet 0.1": ("mnist", "dirichlet:0.1:clients=20"),
@@ -73,36 +93,81 @@ def last(method: str, own: dict[str, Any], name: str, seed: int, lr: float) -> d
     return {"accuracy": row["accuracy"], "groups": row["groups"], "ari": row.get("ari", float(row["groups"] == 1))}
 
 
+def row_of(method: str, own: dict[str, Any], name: str, lr: float, seeds: Sequence[int]) -> dict[str, Any]:
+    """A method on one federation at one rate: the values of all seeds."""
+    shared = {"selection": "all"} | {key: value for key, value in own.items() if key in Settings.model_fields}
+    each = []
+    for seed in seeds:
+        found, base = last(method, own, name, seed, lr), fedavg(tuple(shared.items()), name, seed, lr)
+        each.append({"seed": seed, **found, "fedavg": base})
+    return {"method": method, "keys": own, "federation": name, "lr": lr, "runs": each}
+
+
+@cache
+def fedavg(shared: tuple[tuple[str, Any], ...], name: str, seed: int, lr: float) -> float:
+    """The accuracy of FedAvg, the same for all methods."""
+    return last("fedavg", dict(shared), name, seed, lr)["accuracy"]
+
+
+def told(row: dict[str, Any]) -> dict[str, Any]:
+    """What a row says: how often it is right, mean accuracies, and the least gain of a seed on FedAvg in points."""
+    ours, theirs = (100 * np.array([run[key] for run in row["runs"]]) for key in ("accuracy", "fedavg"))
+    right = sum(run["ari"] >= 0.9 for run in row["runs"])
+    counts = {"right": right, "of": len(row["runs"]), "groups": " ".join(str(run["groups"]) for run in row["runs"])}
+    return {**counts, "ours": ours.mean(), "fedavg": theirs.mean(), "least": (ours - theirs).min()}
+
+
+def words_of(row: dict[str, Any]) -> str:
+    """The method and its keys, as on the command line."""
+    return " ".join([row["method"], *(f"{k}={v}" for k, v in row["keys"].items())])
+
+
+def page(rows: Sequence[dict[str, Any]]) -> str:
+    """The page: a table for every method."""
+    text = [HEAD]
+    for method, keys in dict.fromkeys(
+        (row["method"], " ".join(f"{k}={v}" for k, v in row["keys"].items())) for row in rows
+    ):
+        text += [f"## `{' '.join(filter(None, (method, keys)))}`", "", *COLUMNS]
+        for row in rows:
+            if (row["method"], " ".join(f"{k}={v}" for k, v in row["keys"].items())) == (method, keys):
+                t = told(row)
+                cells = [row["federation"], f"{row['lr']:g}", f"{t['right']} of {t['of']}", f"{t['ours']:.1f}"]
+                text.append("| " + " | ".join([*cells, f"{t['fedavg']:.1f}", f"{t['least']:+.1f}", t["groups"]]) + " |")
+        text.append("")
+    return "\n".join(text)
+
+
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("method")
-    parser.add_argument("own", nargs="*", help="keys of the method: groups=auto")
+    parser.add_argument("methods", nargs="?", default="", help="one, or several with commas")
+    parser.add_argument("own", nargs="*", help="their keys: groups=auto")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--lr", default="0.03,0.1")
     parser.add_argument("--only", default="", help="federations with this in their name")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, default=RESULTS / "defaults.json")
+    parser.add_argument("--page", action="store_true")
     asked = parser.parse_intermixed_args(words)
     own: dict[str, Any] = dict(word.split("=", 1) for word in asked.own)
-    shared = {key: value for key, value in own.items() if key in Settings.model_fields}
-    rows = []
+    rows = json.loads(asked.out.read_text()) if asked.out.exists() else []
+    done = {(row["method"], str(row["keys"]), row["federation"], row["lr"]) for row in rows}
     for name in (n for n in (*FEDERATIONS, *TABLES) if asked.only in n):
         for lr in map(float, asked.lr.split(",")):
-            each = []
-            for seed in range(asked.first, asked.first + asked.seeds):
-                found, base = (
-                    last(asked.method, own, name, seed, lr),
-                    last("fedavg", {"selection": "all", **shared}, name, seed, lr),
+            for method in filter(None, asked.methods.split(",")):
+                if (method, str(own), name, lr) in done:
+                    continue
+                row = row_of(method, own, name, lr, range(asked.first, asked.first + asked.seeds))
+                rows.append(row)
+                asked.out.write_text(json.dumps(rows, indent=1) + "\n")
+                t = told(row)
+                line = f"{method:9}{name:29}lr {lr:<4g} right {t['right']:2}/{t['of']}  {t['ours']:.1f}"
+                print(
+                    f"{line} (fedavg {t['fedavg']:.1f}, least gain {t['least']:+.1f})  groups {t['groups']}", flush=True
                 )
-                each.append({"seed": seed, **found, "fedavg": base["accuracy"]})
-            rows.append({"federation": name, "lr": lr, "runs": each})
-            groups = " ".join(str(run["groups"]) for run in each)
-            ours, theirs = (100 * np.array([run[key] for run in each]) for key in ("accuracy", "fedavg"))
-            right, gain = sum(run["ari"] >= 0.9 for run in each), (ours - theirs).min()
-            told = f"{name:28} lr {lr:<4g} right {right:2}/{len(each)}  {ours.mean():.1f} (fedavg {theirs.mean():.1f}"
-            print(f"{told}, least gain {gain:+.1f})  groups {groups}", flush=True)
-    if asked.out:
-        asked.out.write_text(json.dumps({"method": asked.method, "keys": own, "rows": rows}, indent=1) + "\n")
+        fedavg.cache_clear()
+    if asked.page:
+        (RESULTS / "defaults.md").write_text(page(rows))
 
 
 if __name__ == "__main__":
