@@ -538,3 +538,28 @@ def test_a_mu_that_is_found_does_no_harm() -> None:
             if near in found:
                 assert all(found[near][key]["mean"] > found[plain][key]["mean"] - 0.005 for key in figures)
                 assert found[near]["best_accuracy"]["n"] == 5
+
+
+def test_fedgsp_is_no_worse_than_naivegsp_by_default() -> None:
+    page = (DOCS / "results" / "fedgsp-defaults.md").read_text()
+    lines = json.loads((DOCS / "results" / "fedgsp-defaults.json").read_text())["comparison"]
+    seeds = json.loads((DOCS / "results" / "fedgsp-defaults-seeds.json").read_text())
+    rows: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for line in lines:
+        method, *rest = line["name"].split()
+        keys, f = dict(word.split("=", 1) for word in rest), line["figures"]
+        assert line["complete"] and f["best_accuracy"]["n"] == 3
+        everybody = line["reached"] == 3
+        rounds = f["rounds_to_target"]["mean"] if everybody else float("inf")
+        found = (f["best_accuracy"]["mean"], f["last_three_accuracy"]["mean"], rounds)
+        name = f"{method} beta={keys['beta']}" if "beta" in keys else method
+        rows.setdefault(f"`{keys['data']}`, `{keys['partition']}`", {})[name] = found
+        own = [seeds[f"{Path(run).name} {Path(run).parent.name}"]["best_accuracy"] for run in line["runs"]]
+        assert sum(own) / 3 == pytest.approx(found[0])
+    assert len(rows) == 8
+    for federation, of in rows.items():
+        order = ("fedgsp beta=auto", "naivegsp", "naivegsp+icg", "fedavg", "fedgsp beta=10")
+        cells = [f"{100 * a:.1f}, {100 * b:.1f}, {f'{r:.1f}' if r < 99 else '-'}" for a, b, r in (of[m] for m in order)]
+        assert f"| {federation} | {' | '.join(cells)} |" in page
+        good, plain = of["fedgsp beta=auto"], of["naivegsp"]
+        assert good[0] >= plain[0] and good[1] >= plain[1] and good[2] <= plain[2]
