@@ -12,7 +12,7 @@ BAD_WORDS = {
     "algorithm in a sweep": ("run fedavg feprox", "unknown algorithm 'feprox'"),
     "algorithm as a key": ("run algorithm=nope", "unknown algorithm 'nope'"),
     "key": ("run ronds=3", "unknown key 'ronds'; did you mean 'rounds'?"),
-    "own key of another": ("run fedavg mu=1", "fedavg has no key mu; fedavg+, fedgroup, fedgrouprox, fedprox,"),
+    "own key of another": ("run fedavg mu=1", "fedavg has no key mu; cfl, fedavg+, fedgroup, fedgrouprox, fedprox,"),
     "no groups": (
         "run local groups=4",
         "local has no key groups; fedgroup, fedgrouprox, fesem, flexcfl,",

@@ -40,7 +40,7 @@ def test_overview_names_everything(shoal: Shoal) -> None:
 
 
 def test_own_keys_and_parameter_counts(shoal: Shoal) -> None:
-    assert "mu=1 " in shoal("list", "algorithms").stdout
+    assert "mu=auto " in shoal("list", "algorithms").stdout
     models = json.loads(shoal("list", "models", "--format", "json").stdout)["models"]
     assert next(m for m in models if m["name"] == "mnist-mclr")["parameters"] == 784 * 10 + 10
 

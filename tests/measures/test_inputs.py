@@ -42,6 +42,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "group_divergence": (m.group_divergence, (WEIGHTS, WEIGHTS, LABELS)),
     "clustering_step": (m.clustering_step, (WEIGHTS, WEIGHTS, 1.0)),
     "clarity": (m.clarity, (np.linspace(0, 1, len(LABELS)), LABELS)),
+    "pair_order": (m.pair_order, (SQUARE, LABELS)),
+    "relative_deviation": (m.relative_deviation, (ROWS, LABELS)),
     "silhouette": (m.silhouette, (1 - SQUARE, LABELS)),
     "silhouettes": (m.silhouettes, (1 - SQUARE, LABELS)),
     "within": (m.within, (ROWS, LABELS, WEIGHTS)),

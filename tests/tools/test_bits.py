@@ -41,6 +41,11 @@ def test_a_run_folder_is_hashed_by_pieces_without_times_and_engine(tmp_path: Pat
     assert folder(tmp_path / "b", seconds=4) == found
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "EXPECTED", {})
+
+
 @pytest.mark.parametrize(
     ("change", "named"), [({"loss": np.nextafter(0.5, 1)}, "records.loss"), ({"weight": 1 + 2**-23}, "models.group_0")]
 )

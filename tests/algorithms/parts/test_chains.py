@@ -29,7 +29,7 @@ def test_groups_are_made_of_counts_or_of_shares(
     seen: list[Array] = []
 
     class Found:
-        groups = ((0, 2), (1,))
+        groups = (np.array([0, 2]), np.array([1]))
 
     def icg(V_KF: Array, f: int, rng: np.random.Generator) -> Found:
         seen.append(V_KF)
@@ -46,7 +46,8 @@ def test_likeness_counts_clients_whose_labels_are_known() -> None:
     two = likeness_of_groups([("ann",), ("cyd",)], [], V)
     assert (found["groups"], found["clients"]) == (4, 3)
     assert (found["cpd"], found["z"]) == (two["cpd"], two["z"])
-    assert likeness_of_groups([("ann",), ("bob",)], [], V) == {"groups": 2, "clients": 0}  # one alone is like nobody
+    alone = {"groups": 2, "alone": 2, "seated": 2, "clients": 0}
+    assert likeness_of_groups([("ann",), ("bob",)], [], V) == alone  # one alone is like nobody
 
 
 def test_who_failed_hands_nothing_on() -> None:
