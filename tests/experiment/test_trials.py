@@ -14,8 +14,9 @@ import shoal
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.data.on_demand import OnDemand
+from shoal.experiment.automatic import Trial
 from shoal.experiment.sweep import continue_sweep
-from shoal.experiment.trials import evidence_of
+from shoal.experiment.trials import evidence_of, on_the_same_clients
 from shoal.report import page_of
 from shoal.seeds import Key
 from shoal.setup.prepare import prepare
@@ -171,3 +172,17 @@ def test_each_seed_of_a_sweep_decides_for_itself(tmp_path: Path) -> None:
     assert [len(Folder(p).notes()) for p in paths] == [5, 5, 0, 0]
     assert [(line.name, len(line.runs)) for line in shoal.compare(tmp_path / "s")] == [("auto", 2), ("fedavg", 2)]
     assert continue_sweep(tmp_path / "s") == paths
+
+
+def test_eval_clients_says_who_is_tested_and_not_who_decides() -> None:
+    keys = {"rounds": 1, "partition": "dirichlet:0.05:clients=100", "seed": 3, "eval_clients": 1}
+    found = evidence_of(resolve("auto", "digits", None, keys), Serial(), lambda text: None)
+    assert all(len(t.total_N) > 50 for t in found.trials)
+
+
+def test_a_client_that_one_method_cannot_serve_counts_for_none() -> None:
+    some = [Trial("fedavg", {}, (1, 2, 0), (3, 3, 0)), Trial("local", {}, (0, 3, 0), (0, 3, 0))]
+    one, own, out = on_the_same_clients([*some, Trial("x", {}, problem="y")])
+    assert (one.right_N, one.total_N, own.right_N, out.problem) == ([2], [3], [3], "y")
+    (nobody,) = on_the_same_clients([Trial("fedavg", {}, (0,), (0,))])
+    assert nobody.problem == "no client has a sample set aside"

@@ -100,7 +100,7 @@ class FLHC(Algorithm):
         else:
             same = self.criterion != "gap"  # which also cuts samples of its own
             cut = lambda rows, k, rng: cut_into(distances_NN if same else pairwise(rows, self.metric), k, self.linkage)  # noqa: E731
-            k, values = number_of_groups(rows_NP, "auto", cut, key, self.criterion)
+            k, values = number_of_groups(rows_NP, "auto", cut, key, self.criterion, least=-1.0)  # its paper always cuts
             labels_N = cut_into(distances_NN, k, self.linkage)
         count = int(labels_N.max()) + 1
         w_KP = np.repeat(state.w_KP, count, 0)

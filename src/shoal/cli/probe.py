@@ -115,14 +115,16 @@ def show(console: Console, found: Probe) -> None:
 
 def verdict(similarity: ModelSimilarity) -> str:
     """A sentence on the number of groups that fits best."""
+    from shoal.algorithms.parts.number_of_groups import LEAST
+
     best = similarity.silhouette.get(str(similarity.groups), 0.0)
     planted = (
         "" if similarity.ari is None else f"; against the planted groups: adjusted Rand index {similarity.ari:.2f}"
     )
     if similarity.groups == 1:
         clearest = max(similarity.clarity, key=lambda k: similarity.clarity[k])
-        found = f"no groups: nothing stands out, {clearest} groups least little ({similarity.clarity[clearest]:.2f})"
-        return f"{found}; clients look alike, or differ by degrees{planted}"
+        found = f"no groups stand out; the clearest would be {clearest}, with {similarity.clarity[clearest]:.2f} of"
+        return f"{found} {LEAST:g} needed: clients look alike, or differ by degrees{planted}"
     return f"{similarity.groups} groups fit best ({best:.2f}){planted}"
 
 

@@ -152,7 +152,7 @@ def kmeans(
     """
     rows_ND, weights_N = double(rows_ND), checked(weights_N, len(rows_ND))
     if not 1 <= k <= len(rows_ND):
-        raise BadInput(f"{len(rows_ND)} clients cannot form {k} groups; choose between 1 and {len(rows_ND)}.")
+        raise BadInput(f"{len(rows_ND)} clients cannot form {k} groups; give groups={len(rows_ND)} or fewer.")
     if not np.isfinite(rows_ND).all():
         raise BadInput("k-means needs finite numbers; a client's vector has inf or nan in it.")
     points_ND = _coordinates(rows_ND) if len(rows_ND) < min(rows_ND.shape[1], REDUCED) else rows_ND

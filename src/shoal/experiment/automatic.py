@@ -242,6 +242,8 @@ def difference_says(e: Evidence, able: Sequence[Trial], alike: bool) -> str:
     far, chance = e.labels
     how = "different" if e.skewed else "the same"
     head = f"Clients hold {how} classes (label shares {far:.2f} from the whole's, {chance:.2f} by chance alone)"
+    if not any(t.algorithm == ONE for t in able):
+        return f"{head}; one model for all could not be tried."
     if len(able) == 1:
         return f"{head}, and nothing but one model for all could be tried."
     if alike:
@@ -260,7 +262,16 @@ def contest_says(e: Evidence, able: Sequence[Trial]) -> str:
         [f"{able[0].name} got {first} right", *(f"{t.name} {x}" for t, x in zip(able[1:], others, strict=True))]
     )
     out = "".join(f"; {t.name} was left out because {t.problem}" for t in e.trials if t.problem)
-    return f"After {e.rounds} rounds each, of {sum(able[0].total_N):,} training samples set aside, {scores}{out}."
+    rounds, samples = counted(e.rounds, "round"), counted(sum(able[0].total_N), "training sample")
+    return f"After {rounds} each, of {samples} set aside, {scores}{out}."
+
+
+def counted(n: int, what: str) -> str:
+    """
+    >>> counted(1, "round"), counted(2000, "round")
+    ('1 round', '2,000 rounds')
+    """
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def choice_says(e: Evidence, able: Sequence[Trial], best: Trial, chosen: Trial) -> str:
@@ -279,12 +290,13 @@ def choice_says(e: Evidence, able: Sequence[Trial], best: Trial, chosen: Trial) 
 
 
 def kind(trial: Trial) -> str:
-    return trial.algorithm if trial.algorithm in (ONE, OWN) else "groups"
+    return trial.algorithm if trial.algorithm in MEANING else "groups"
 
 
 MEANING = {
     ONE: "one model for all, which newcomers can use as it is",
     OWN: "every client alone, which needs no federation, and newcomers must train first",
+    "ifca": "a model per group, and newcomers take the one that fits their data best",
     "groups": "a model per group, and newcomers join the group they learn like",
 }
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from shoal.backends import Backend
 from shoal.data.drift import parse_drift
@@ -27,6 +29,7 @@ __all__ = ["evidence_of", "named"]
 SHARE = 0.2  # of the training samples that are set aside while candidates are tried
 FEWEST, LONGEST = 10, 50  # rounds of a trial, which is half as long as the run, or as long where data drift
 TESTED = 10_000  # clients that are validated
+MOST = 0.9  # share of them that a method must serve
 EAGER = {"cold_start": "eager"}  # everybody has a model before the first round
 
 Tell = Callable[[str], None]
@@ -101,7 +104,7 @@ def evidence_of(asked: Resolved, backend: Backend, tell: Tell) -> Evidence:
         silhouette={int(k): float(v) for k, v in values.items() if v is not None},
         labels=labels_of(plan, backend),
         rounds=short.settings.rounds,
-        trials=trials,
+        trials=on_the_same_clients(trials),
     )
 
 
@@ -152,15 +155,40 @@ def trial(short: Resolved, name: str, own: Mapping[str, Any], backend: Backend) 
 def validated(trial: Trial, serving: Serving, engine: Engine, short: Resolved) -> Trial:
     """The trial with what its models got right of the samples set aside."""
     ids, settings = engine.clients.ids, short.settings
-    who = tuple(ids[i] for i in sample_places(ids, settings.eval_clients or TESTED, settings.seed))
+    who = tuple(ids[i] for i in sample_places(ids, TESTED, settings.seed))
     served = serving.served(who)
-    if len(served) < len(who):
+    if len(served) < MOST * len(who):
         return replace(trial, problem=f"it had a model for {len(served):,} of {len(who):,} clients only")
     task, key = Evaluate("val", serving.votes), Key(settings.seed)("evaluate")
     got = joined([engine.ask(task, *portion, key) for portion in serving.portions(served, engine.layout)])
-    if got.failed:
-        return replace(trial, problem=f"{len(got.failed):,} of {len(who):,} clients could not be tested")
-    return replace(trial, right_N=got["right"].tolist(), total_N=got["total"].tolist())
+    if len(got) < MOST * len(who):
+        return replace(trial, problem=f"{len(who) - len(got):,} of {len(who):,} clients could not be tested")
+    counts = {c: (int(r), int(n)) for c, r, n in zip(got.cohort, got["right"], got["total"], strict=True)}
+    each = [counts.get(c, (0, 0)) for c in who]
+    return replace(trial, right_N=[r for r, _ in each], total_N=[n for _, n in each])
+
+
+def on_the_same_clients(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials, counted on the clients that all of those without a problem could test.
+
+    Args:
+        trials: Their counts are in the same order of clients, 0 of 0 for one that was not tested.
+
+    Returns:
+        The trials; with a problem where nothing is left to count.
+
+    >>> two = [Trial("fedavg", {}, (1, 2), (3, 3)), Trial("local", {}, (0, 3), (0, 3))]
+    >>> [(t.right_N, t.total_N) for t in on_the_same_clients(two)]
+    [([2], [3]), ([3], [3])]
+    """
+    able = [t for t in trials if not t.problem]
+    if not able:
+        return list(trials)
+    kept = np.flatnonzero(np.min([t.total_N for t in able], axis=0) > 0).tolist()
+    if not len(kept):
+        return [t if t.problem else replace(t, problem="no client has a sample set aside") for t in trials]
+    taken = {id(t): ([t.right_N[i] for i in kept], [t.total_N[i] for i in kept]) for t in able}
+    return [t if t.problem else replace(t, right_N=taken[id(t)][0], total_N=taken[id(t)][1]) for t in trials]
 
 
 def engine_of(plan: Plan, short: Resolved, backend: Backend) -> Engine:

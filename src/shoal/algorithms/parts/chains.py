@@ -178,5 +178,5 @@ def mostly_alone(groups: Sequence[Cohort]) -> dict[str, Any] | None:
     if 2 * alone <= len(groups) or len(groups) == 1:
         return None
     reason = f"{alone} of {len(groups)} groups hold a single client, which is FedAvg on few clients"
-    reason += "; fewer groups make chains longer: lower beta or alpha, or groups where they stay"
+    reason += "; fewer groups make chains longer: a lower alpha, beta or number of groups"
     return {"kind": "chains of one", "groups": len(groups), "alone": alone, "reason": reason}

@@ -21,14 +21,14 @@ LOOK = 200  # clients up to which a given number is looked at beside the others,
 
 
 def number_of_groups(
-    updates_NP: Array, groups: Groups, cluster: Cluster, key: Key, criterion: Criterion = "cosine"
+    updates_NP: Array, groups: Groups, cluster: Cluster, key: Key, criterion: Criterion = "cosine", least: float = LEAST
 ) -> tuple[int, Mapping[str, Any]]:
     """The number of groups, and for the records the criterion's value for every number that was considered.
 
     `cosine` and `euclidean`: the largest silhouette by that distance of the updates, and 1 unless groups stand out
     for nearly everybody (departure D85); `gap`: the gap statistic, which may say 1; `elbow`: the bend of the
     within-group sum of squares. A number that the user gives is taken; the others are looked at all the same while
-    clients are few.
+    clients are few. `least` is how clearly groups must stand out.
 
     >>> rows = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0], [-1.0, 0.0], [-2.0, 0.1]])
     >>> number_of_groups(rows, "auto", lambda x, k, rng: np.arange(6) * k // 6, Key(0))[0]
@@ -41,7 +41,7 @@ def number_of_groups(
         return 1, {}
     ks, rng = range(1 if criterion == "gap" else 2, most + 1), key.rng()
     if criterion == "cosine" or criterion == "euclidean":
-        found = choose_k(updates_NP, ks, cluster, "silhouette", rng, pairwise(updates_NP, criterion), LEAST)
+        found = choose_k(updates_NP, ks, cluster, "silhouette", rng, pairwise(updates_NP, criterion), least)
         values = {"silhouette": by_number(found.values), "clarity": by_number(found.clarity)}
     else:
         found = choose_k(updates_NP, ks, cluster, "gap" if criterion == "gap" else "within", rng)

@@ -63,7 +63,8 @@ def against_the_guard(told: list[tuple[int, Clusters]]) -> Iterator[Advice]:
     if mixed:
         which = ", ".join(f"{k} ({n} groups)" for k, n in mixed.items())
         text = (
-            f"cluster {which} stands still in round {t} with groups that stand apart, and eps1 or eps2 keeps it whole"
+            f"cluster {which} would stand still by eps1=auto in round {t}, with groups that stand apart, and the"
+            " eps1 or eps2 that was given keeps it whole"
         )
         yield Advice("eps1", f"{text}: take eps1=auto eps2=auto", {"mixed": mixed}, AUTO)
 
