@@ -177,7 +177,7 @@ def test_each_seed_of_a_sweep_decides_for_itself(tmp_path: Path) -> None:
 def test_eval_clients_says_who_is_tested_and_not_who_decides() -> None:
     keys = {"rounds": 1, "partition": "dirichlet:0.05:clients=100", "seed": 3, "eval_clients": 1}
     found = evidence_of(resolve("auto", "digits", None, keys), Serial(), lambda text: None)
-    assert all(len(t.total_N) > 50 for t in found.trials)
+    assert len(found.trials[0].total_N) == 59  # who has five samples or more
 
 
 def test_a_client_that_one_method_cannot_serve_counts_for_none() -> None:
