@@ -39,6 +39,7 @@ PACKAGES = (
     "engine",
     "errors",
     "experiment.automatic",
+    "experiment.evidence",
     "experiment.result",
     "experiment.trials",
     "layout",

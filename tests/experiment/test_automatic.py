@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from shoal.errors import BadInput
-from shoal.experiment.automatic import Evidence, Trial, decide, label_distance, lead
+from shoal.experiment.automatic import decide
+from shoal.experiment.evidence import Evidence, Trial, label_distance, lead
 
 CLIENTS, EACH = 10, 100
 GROUPED = {"groups": 4, "cold_start": "eager"}

@@ -14,7 +14,7 @@ import shoal
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.data.on_demand import OnDemand
-from shoal.experiment.automatic import Trial
+from shoal.experiment.evidence import Trial
 from shoal.experiment.sweep import continue_sweep
 from shoal.experiment.trials import evidence_of, on_the_same_clients
 from shoal.report import page_of

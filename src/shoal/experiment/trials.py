@@ -13,7 +13,8 @@ from shoal.data.drift import parse_drift
 from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
-from shoal.experiment.automatic import ONE, OWN, Evidence, Trial, label_distance
+from shoal.experiment.automatic import ONE, OWN
+from shoal.experiment.evidence import Evidence, Trial, label_distance
 from shoal.loop.plan import Plan
 from shoal.loop.record import Row, joined, sample_places
 from shoal.loop.rounds import run_rounds
