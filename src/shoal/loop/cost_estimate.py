@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from shoal.costs import Parallel, d_comm, t_comm, t_comp
+from shoal.costs import d_comm, t_comm, t_comp
 from shoal.layout import Layout
 from shoal.loop.plan import Plan
 from shoal.loop.record import Row
@@ -42,22 +43,20 @@ class CostModel:
     """What the cost models need to know of a run.
 
     Args:
-        parallel: How many groups in every round, the share of them that trains, and who is in one.
-        clients: K.
+        each_R: Groups, the share of them that trains, and the clients in groups, of every round.
         passes: Samples that a client passes through its model in a round, mean over clients.
         flops: Operations of a sample; None where they are not known.
         layout: Of the model: its bytes, and the numbers that are added up.
     """
 
-    parallel: Parallel
-    clients: int
+    each_R: Sequence[tuple[int, float, int]]
     passes: float
     flops: float | None
     layout: Layout
 
     def of(self, first: int, last: int) -> Row:
         """Seconds of sending and of computing and MB sent in the rounds from `first` to `last`."""
-        each = self.parallel.each_round(self.clients)[first - 1 : last]
+        each = self.each_R[first - 1 : last]
         size, adds = self.layout.bytes, self.layout.trainable.stop
         out: Row = {
             "t_comm": fsum(t_comm(1, seated, kappa, size) for _, kappa, seated in each),
@@ -79,9 +78,8 @@ def cost_model(plan: Plan, rounds: int) -> CostModel | None:
         return None
     sizes, which_N = np.unique(roster.sizes_N, return_inverse=True)
     passes = float(np.mean(np.array([solver.passes(int(n)) for n in sizes])[which_N]))
-    return CostModel(
-        parallel, len(roster), passes, flops_per_sample(plan.layout, plan.federation.sample()), plan.layout
-    )
+    flops = flops_per_sample(plan.layout, plan.federation.sample())
+    return CostModel(parallel.each_round(len(roster)), passes, flops, plan.layout)
 
 
 def estimate(plan: Plan, rounds: int) -> Row:

@@ -35,11 +35,10 @@ def first_groups(
         Groups and centres, and how well they fit, for the record.
     """
     by_direction = start == "directions"
-    weights_N = np.ones(len(lambda_N)) if by_direction else lambda_N
+    weights_N, looked_at_ND = (np.ones(len(lambda_N)), unit(learnt_ND)) if by_direction else (lambda_N, learnt_ND)
     cluster: Cluster = lambda rows_ND, k, rng: kmeans(rows_ND, k, weights_N, rng).labels_N  # noqa: E731
-    rows_ND = coordinates(unit(learnt_ND) if by_direction else learnt_ND)
-    k, values = number_of_groups(rows_ND, groups, cluster, key("how many"), criterion)
-    found = kmeans(unit(learnt_ND) if by_direction else seen_ND, k, weights_N, key.rng())
+    k, values = number_of_groups(coordinates(looked_at_ND), groups, cluster, key("how many"), criterion)
+    found = kmeans(looked_at_ND if by_direction else seen_ND, k, weights_N, key.rng())
     if by_direction:
         centres_KD = m_step(seen_ND, found.labels_N, lambda_N, np.tile(seen_ND.mean(0), (k, 1)))
         found = Clusters(found.labels_N, centres_KD, wecfl_objective(seen_ND, centres_KD, found.labels_N, lambda_N))
