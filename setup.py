@@ -53,10 +53,13 @@ setup(
         Extension(
             f"shoal.kernels._{name}",
             ["src/shoal/kernels/sgd.c", "src/shoal/kernels/madc.c"],
-            depends=[f"src/shoal/kernels/{name}.h" for name in ("dense", "conv", "train")],
+            depends=[
+                f"src/shoal/kernels/{name}.h"
+                for name in ("order", "threads", "dense", "conv", "network", "train", "cohort")
+            ],
             extra_compile_args=[*PLAIN, *flags, *EXTRA],
             extra_link_args=EXTRA,
-            libraries=["m"],
+            libraries=["m", "pthread"],
             optional=not os.environ.get("SHOAL_REQUIRE_KERNEL"),
         )
         for name, flags in variants.items()

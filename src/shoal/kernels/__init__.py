@@ -1,8 +1,21 @@
 """Fast paths in C: for what most clients of the papers train, perceptrons and small conv nets, and for the server."""
 
+from shoal.kernels.cohort import Plan, Store, log_probabilities_many, train_many
 from shoal.kernels.native import native, why_none
 from shoal.kernels.network import Network
 from shoal.kernels.sgd import Native, Rule, dual_pays
 from shoal.kernels.sums import sums_of_larger
 
-__all__ = ["Native", "Network", "Rule", "dual_pays", "native", "sums_of_larger", "why_none"]
+__all__ = [
+    "Native",
+    "Network",
+    "Plan",
+    "Rule",
+    "Store",
+    "dual_pays",
+    "log_probabilities_many",
+    "native",
+    "sums_of_larger",
+    "train_many",
+    "why_none",
+]

@@ -167,8 +167,20 @@ static inline REAL *FN(maps)(const FN(stage) *s, int64_t image) {
     return s->z + ((image * s->hz + s->q) * s->wz + s->q) * s->op;
 }
 
-/* Outputs become (z - mean) / deviation of the batch; running statistics move. */
-static void FN(normalise)(FN(stage) *s, int64_t rows) {
+/* Outputs become (z - mean) / deviation. */
+static void FN(centre)(FN(stage) *s, int64_t rows) {
+    for (int64_t at = 0; at < s->op; at += LANES) {
+        const vec mean = LOAD(s->mean + at), inverse = LOAD(s->inverse + at);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t y = 0; y < s->oh; y++) {
+                REAL *z = FN(maps)(s, r) + y * s->wz * s->op + at;
+                for (int64_t x = 0; x < s->ow; x++) STORE(z + x * s->op) = (LOAD(z + x * s->op) - mean) * inverse;
+            }
+    }
+}
+
+/* Mean and deviation are those of the batch; running statistics move. */
+static void FN(learn_statistics)(FN(stage) *s, int64_t rows) {
     const double count = (double)(rows * s->oh * s->ow);
     for (int64_t at = 0; at < s->op; at += LANES) {
         double sum[LANES], squares[LANES];
@@ -197,12 +209,14 @@ static void FN(normalise)(FN(stage) *s, int64_t rows) {
             s->means[at + i] += (REAL)(s->momentum * (sum[i] / count - s->means[at + i]));
             s->variances[at + i] += (REAL)(s->momentum * (squares[i] / (count - 1) - s->variances[at + i]));
         }
-        const vec inverse = LOAD(s->inverse + at);
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t y = 0; y < s->oh; y++) {
-                REAL *z = FN(maps)(s, r) + y * s->wz * s->op + at;
-                for (int64_t x = 0; x < s->ow; x++) STORE(z + x * s->op) = (LOAD(z + x * s->op) - mean) * inverse;
-            }
+    }
+}
+
+/* Mean and deviation are the running ones. */
+static void FN(use_running)(FN(stage) *s) {
+    for (int64_t i = 0; s->norm && i < s->o; i++) {
+        s->mean[i] = s->means[i];
+        s->inverse[i] = (REAL)(1 / sqrt((double)s->variances[i] + s->eps));
     }
 }
 
@@ -225,12 +239,13 @@ static inline vec FN(largest)(const FN(stage) *s, const REAL *z, int64_t at) {
 }
 
 /* One batch through a stage; the result lies in the padded image of the next one or, after the last, in rows of `flat`
- * with the channels outermost, as torch flattens them. */
-static void FN(forward)(FN(stage) *s, int64_t rows, const FN(stage) *next, REAL *flat, int64_t row) {
+ * with the channels outermost, as torch flattens them. With `learn` batch norm takes its statistics from the batch. */
+static void FN(forward)(FN(stage) *s, int64_t rows, const FN(stage) *next, REAL *flat, int64_t row, int learn) {
     for (int64_t r = 0; r < rows; r++)
         FN(convolve)(s->in + r * s->hi * s->wi * s->c, s->c, s->wi * s->c, s->k, s->kernel, s->op, s->b,
                      FN(maps)(s, r), s->oh, s->ow, s->wz * s->op);
-    if (s->norm) FN(normalise)(s, rows);
+    if (s->norm && learn) FN(learn_statistics)(s, rows);
+    if (s->norm) FN(centre)(s, rows);
     REAL pixel[s->op];
     for (int64_t r = 0; r < rows; r++)
         for (int64_t y = 0; y < s->ph; y++)

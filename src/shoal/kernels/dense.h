@@ -217,7 +217,7 @@ static double FN(softmax)(int64_t rows, int64_t classes, int64_t wide, REAL *z, 
             most = FN(larger)(most, LOAD(s + k) * LOAD(keep + k) + LOAD(low + k));
         const REAL top = FN(top)(most);
         for (int64_t k = 0; k < wide; k += LANES) {
-            const vec e = FN(vexp)(LOAD(s + k) - top) * LOAD(keep + k);
+            const vec e = WHERE(LOAD(keep + k) > 0, FN(vexp)(LOAD(s + k) - top));
             STORE(s + k) = e;
             sum += e;
         }

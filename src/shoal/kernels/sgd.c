@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__AVX__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #endif
 
@@ -22,13 +22,18 @@
 #define MOST_PIXELS 6
 #endif
 
+#include "order.h"
+#include "threads.h"
+
 #define REAL float
 #define LOWEST 3e38f
 #define SINGLE 1
 #define FN(name) name##_f32
 #include "dense.h"
 #include "conv.h"
+#include "network.h"
 #include "train.h"
+#include "cohort.h"
 #undef REAL
 #undef LOWEST
 #undef SINGLE
@@ -40,26 +45,9 @@
 #define FN(name) name##_f64
 #include "dense.h"
 #include "conv.h"
+#include "network.h"
 #include "train.h"
-
-/* 64 bits that stand for an array of 32-bit words, to know it again: sixteen lanes, each a bijection of every word. */
-uint64_t content(const uint32_t *words, int64_t count) {
-    uint32_t lane[16];
-    for (uint32_t q = 0; q < 16; q++) lane[q] = q + 1;
-    int64_t i = 0;
-    for (; i + 16 <= count; i += 16)
-        for (int q = 0; q < 16; q++) {
-            lane[q] = (lane[q] ^ words[i + q]) * 0x9E3779B1u;
-            lane[q] ^= lane[q] >> 15;
-        }
-    for (int q = 0; i < count; i++, q++) lane[q] = (lane[q] ^ words[i]) * 0x85EBCA77u;
-    uint64_t h = (uint64_t)count;
-    for (int q = 0; q < 16; q++) {
-        h = (h ^ lane[q]) * 0x9E3779B97F4A7C15u;
-        h ^= h >> 32;
-    }
-    return h;
-}
+#include "cohort.h"
 
 /* How much this processor can do: 0, 1 with AVX2, 2 with AVX-512. */
 int level(void) {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.kernels.cohort import at, i64, pointer
 from shoal.kernels.native import native
-from shoal.kernels.sgd import at, i64, pointer
 from shoal.types import Array
 
 

@@ -1,0 +1,294 @@
+"""Many clients in one call of the native kernel: local training, and models on samples, in threads."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.types import Array, expect
+
+if TYPE_CHECKING:
+    from shoal.kernels.sgd import Native, Rule
+
+pointer, i64, f64 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+KINDS = {np.dtype(np.uint8): 0, np.dtype(np.float32): 1, np.dtype(np.float64): 2}  # of stored samples
+PART = 64  # samples that a thread sends through a model at once; no bit depends on it
+WHOLE = np.dtype(np.int64)
+
+
+class Call(ctypes.Structure):
+    """What all clients of a call have in common: as `call` in network.h."""
+
+    _fields_ = [
+        *((name, i64) for name in ("stages", "layers", "size", "trainable", "norms")),
+        *((name, pointer) for name in ("shapes", "widths", "constants", "bias", "x", "shift", "scale")),
+        *((name, i64) for name in ("kind", "numbers", "batch", "pairs", "shuffle")),
+        *((name, f64) for name in ("lr", "momentum", "decay_kernels", "decay_biases", "pull")),
+        ("threads", i64),
+    ]
+
+
+ADDRESS = "u8"
+JOB = np.dtype(  # as `job` in train.h
+    [(name, ADDRESS) for name in ("index", "label", "turn", "order", "cuts", "start", "update", "velocity")]
+    + [("key", "u8", 2), *((name, "i8") for name in ("n", "steps", "dual", "seen")), ("loss", "f8")]
+)
+PIECE = np.dtype(  # as `piece` in cohort.h
+    [(name, ADDRESS) for name in ("index", "turn", "model", "out")] + [("n", "i8"), ("first", "i8")]
+)
+
+
+@dataclass(frozen=True)
+class Store:
+    """Samples as they are stored, and how they become inputs: `(x - shift) / scale`.
+
+    Args:
+        x: All of them, (samples, ...): bytes, floats or doubles.
+        shift: What is taken off; None leaves samples as they are.
+        scale: What the difference is divided by.
+
+    >>> Store(np.zeros((5, 28, 28), np.uint8), 0.0, 255.0).shape
+    (28, 28)
+    """
+
+    x: Array
+    shift: Array | float | None = None
+    scale: Array | float = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a sample."""
+        return tuple(self.x.shape[1:])
+
+    def constants(self) -> tuple[Array, Array] | None:
+        """What is taken off each number of a sample, and what the difference is divided by; None: neither."""
+        if self.shift is None:
+            return None
+        dtype = np.float64 if self.x.dtype == np.float64 else np.float32
+        shift, scale = (np.broadcast_to(np.asarray(v, dtype), self.shape) for v in (self.shift, self.scale))
+        return np.ascontiguousarray(shift), np.ascontiguousarray(scale)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The mini-batches of local training: consecutive slices of each epoch's order, the last one may be short.
+
+    Args:
+        epochs: Passes over a client's samples.
+        steps: Mini-batches instead of epochs.
+        batch: Samples of one.
+        shuffle: A new order in every epoch, as numpy draws it.
+        pairs: A last batch of a single sample is joined to the one before it.
+
+    >>> Plan(epochs=2, batch=4, pairs=True).steps_for(np.array([0, 8, 9])).tolist()
+    [0, 4, 4]
+    """
+
+    epochs: int = 1
+    steps: int | None = None
+    batch: int = 10
+    shuffle: bool = True
+    pairs: bool = False
+
+    def steps_for(self, n_N: Array) -> Array:
+        """Mini-batches of clients with so many samples."""
+        in_epoch = -(-n_N // self.batch)
+        in_epoch = in_epoch - (self.pairs & (in_epoch > 1) & (n_N - (in_epoch - 1) * self.batch == 1))
+        return in_epoch * self.epochs if self.steps is None else np.where(n_N > 0, self.steps, 0)
+
+
+def train_many(
+    native: Native,
+    store: Store,
+    index_S: Array,
+    offsets: Array,
+    labels_S: Array,
+    turns_N: Array,
+    starts: Sequence[Array],
+    keys: Sequence[int],
+    plan: Plan,
+    rule: Rule,
+    velocities: Sequence[Array | None],
+    threads: int = 1,
+) -> tuple[Array, Array, Array]:
+    """Every client trains from its own start.
+
+    Args:
+        native: The kernel.
+        store: Where the samples are.
+        index_S: The places of all clients' samples, one client after the other.
+        offsets: Where each client's begin, and the end of the last.
+        labels_S: What their clients call them.
+        turns_N: By how many quarter turns each client sees its images turned.
+        starts: The model of each.
+        keys: The randomness of each: `Key.number`.
+        plan: The mini-batches.
+        rule: What a step does.
+        velocities: The momentum of each to begin with, changed in place; None: none is kept.
+        threads: How many share the work; no bit depends on it.
+
+    Returns:
+        The updates, the loss summed over all samples that batches had, and how many those were; a row per client.
+    """
+    if not (len(offsets) - 1 == len(turns_N) == len(starts) == len(keys) == len(velocities)):
+        raise ValueError("every client needs samples, turns, a start, a key and a velocity or None")
+    index_S, labels_S = np.ascontiguousarray(index_S, np.int64), np.ascontiguousarray(labels_S, np.int64)
+    n_N = np.diff(offsets)
+    if (n_N < 0).any() or offsets[0] != 0 or offsets[-1] != len(index_S):
+        raise ValueError("the samples of the clients must follow each other")
+    jobs = np.zeros(len(n_N), JOB)
+    jobs["index"], jobs["label"] = (address(a) + 8 * offsets[:-1] for a in (index_S, labels_S))
+    jobs["n"], jobs["steps"] = n_N, plan.steps_for(n_N)
+    jobs["key"] = np.frombuffer(b"".join(k.to_bytes(16, "little") for k in keys), "<u8").reshape(-1, 2)
+    return run_jobs(native, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads)
+
+
+def run_jobs(
+    native: Native,
+    store: Store,
+    jobs: Array,
+    index_S: Array,
+    labels_S: Array,
+    turns_N: Array,
+    starts: Sequence[Array],
+    plan: Plan,
+    rule: Rule,
+    velocities: Sequence[Array | None],
+    threads: int,
+    dual: bool | None = None,
+) -> tuple[Array, Array, Array]:
+    """`train_many` with jobs that know their samples and batches; `dual` settles the form of the first layer."""
+    from shoal.kernels.sgd import dual_pays
+
+    network, dtype = native.network, native.dtype
+    expect(labels_S, "the labels", (len(index_S),), WHOLE)
+    if len(labels_S) and not (labels_S.min() >= 0 and labels_S.max() < network.widths[-1]):
+        raise ValueError(f"a label outside 0 to {network.widths[-1] - 1}")
+    for start_P in starts:
+        expect(start_P, "the model", (network.size,), dtype)
+    for velocity in velocities:
+        if velocity is not None:
+            expect(velocity, "the velocity", (network.trainable,), dtype)
+            if not velocity.flags.writeable:
+                raise ValueError("the velocity is changed in place, but read only")
+    kept_N = np.array([v is not None for v in velocities], bool)
+    if kept_N.any() and not rule.momentum:
+        raise ValueError("a velocity is for training with momentum, and the dual form for perceptrons without one")
+    passes_N = jobs["steps"] * np.minimum(plan.batch, jobs["n"])
+    if dual is None:
+        pays_N = dual_pays(jobs["n"], network.widths, passes_N, jobs["steps"], rule)
+        jobs["dual"] = pays_N & ~kept_N & (not network.stages)
+    elif dual and (network.stages or kept_N.any()):
+        raise ValueError("a velocity is for training with momentum, and the dual form for perceptrons without one")
+    else:
+        jobs["dual"] = dual
+    updates_NP = np.empty((len(jobs), network.size), dtype)
+    jobs["update"] = address(updates_NP) + updates_NP.strides[0] * np.arange(len(jobs), dtype=np.uint64)
+    jobs["start"], jobs["velocity"] = [address(s) for s in starts], [address(v) for v in velocities]
+    turns = turned(store.shape, turns_N, bool(network.stages))
+    jobs["turn"] = [address(turns.get(t)) for t in turns_N.tolist()]
+    sequence = np.argsort(-passes_N * jobs["n"], kind="stable")
+    with_call = Prepared(native, store, index_S, threads)
+    call = with_call.call
+    call.batch, call.pairs, call.shuffle = plan.batch, plan.pairs, plan.shuffle
+    call.lr, call.momentum, call.pull = rule.lr, rule.momentum, rule.pull
+    call.decay_kernels, call.decay_biases = rule.decay_kernels, rule.decay_biases
+    most = max(1, min(plan.batch + plan.pairs, int(jobs["n"].max(initial=1))))
+    if len(jobs) and native.train_cohort(ctypes.byref(call), address(jobs), address(sequence), len(jobs), most):
+        raise MemoryError("no memory for local training")
+    return updates_NP, jobs["loss"].copy(), jobs["seen"].copy()
+
+
+def log_probabilities_many(
+    native: Native, store: Store, pieces: Sequence[tuple[Array, Array, int]], threads: int = 1
+) -> list[Array]:
+    """What models say of samples.
+
+    Args:
+        native: The kernel.
+        store: Where the samples are.
+        pieces: A model, the places of the samples that go through it, and their quarter turns.
+        threads: How many share the work; no bit depends on it.
+
+    Returns:
+        Log-probabilities of every class for each piece, samples x classes.
+    """
+    network, dtype = native.network, native.dtype
+    places = [np.ascontiguousarray(index, np.int64) for _, index, _ in pieces]
+    for model_P, _, _ in pieces:
+        expect(model_P, "the model", (network.size,), dtype)
+    out = [np.empty((len(index), network.widths[-1]), dtype) for index in places]
+    turns_N = np.array([t for _, _, t in pieces], int)
+    turns = turned(store.shape, turns_N, bool(network.stages))
+    rows = np.zeros(len(pieces), PIECE)
+    rows["index"], rows["out"] = [address(i) for i in places], [address(o) for o in out]
+    rows["model"], rows["turn"] = [address(m) for m, _, _ in pieces], [address(turns.get(t)) for t in turns_N.tolist()]
+    rows["n"] = [len(index) for index in places]
+    parts_N = -(-rows["n"] // PART)
+    rows["first"] = np.cumsum(parts_N) - parts_N
+    everywhere = np.concatenate(places) if places else np.zeros(0, np.int64)
+    prepared = Prepared(native, store, everywhere, threads)
+    total = int(parts_N.sum())
+    if total and native.test_cohort(ctypes.byref(prepared.call), address(rows), len(rows), PART, total):
+        raise MemoryError("no memory for tests")
+    return out
+
+
+class Prepared:
+    """What a call says of network and samples, with the arrays at which it points."""
+
+    def __init__(self, native: Native, store: Store, index_S: Array, threads: int) -> None:
+        network = native.network
+        if store.x.dtype not in KINDS:
+            raise ValueError(f"samples of {store.x.dtype} are not bytes, floats or doubles")
+        stages, inputs = network.shapes(store.shape)
+        if inputs != network.widths[0]:
+            raise ValueError(f"samples of shape {'x'.join(map(str, store.shape))} do not fit the model")
+        if len(index_S) and not (index_S.min() >= 0 and index_S.max() < len(store.x)):
+            raise ValueError(f"a place outside the {len(store.x)} samples")
+        self.shapes, self.constants = np.array(stages, np.int64), store.constants()
+        shift, scale = self.constants or (None, None)
+        self.call = Call(
+            stages=len(stages), layers=len(network.widths) - 1, size=network.size, trainable=network.trainable,
+            norms=sum(s.norm is not None for s in network.stages), shapes=at(self.shapes), widths=at(native.widths),
+            constants=at(native.constants), bias=at(native.bias), x=at(store.x), shift=at(shift), scale=at(scale),
+            kind=KINDS[store.x.dtype], numbers=int(np.prod(store.shape, dtype=int)), threads=max(threads, 1),
+        )  # fmt: skip
+
+
+def turned(shape: tuple[int, ...], turns_N: Array, images: bool) -> dict[int, Array]:
+    """For every number of quarter turns that is not none: where each number of a turned sample comes from."""
+    kinds = sorted({int(t) for t in np.unique(turns_N)} - {0})
+    if kinds and images and len(set(shape[-2:])) > 1:
+        raise ValueError(f"images of {shape[-2]} x {shape[-1]} pixels cannot be turned")
+    return {t: quarter_turns(shape, t) for t in kinds}
+
+
+@lru_cache(maxsize=16)
+def quarter_turns(shape: tuple[int, ...], turns: int) -> Array:
+    """Where each number of a sample comes from when its images are turned, counterclockwise.
+
+    >>> quarter_turns((2, 2), 1).tolist()
+    [1, 3, 0, 2]
+    """
+    places = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
+    return np.ascontiguousarray(np.rot90(places, turns, axes=(-2, -1))).reshape(-1)
+
+
+def at(array: Array | None) -> int | None:
+    """Where an array begins; it must lie in one piece and stay alive during the call."""
+    if array is None:
+        return None
+    if not array.flags.c_contiguous:
+        raise ValueError(f"an array of shape {array.shape} does not lie in one piece")
+    return int(array.__array_interface__["data"][0])
+
+
+def address(array: Any) -> int:
+    """As `at`, and 0 for none."""
+    return at(array) or 0

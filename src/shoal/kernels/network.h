@@ -1,0 +1,170 @@
+/* A network in one precision, with room for one batch: stages of convolution if there are any, then layers. */
+
+/* What it is, and how all clients of a call train it; laid out as `Call` in cohort.py. */
+typedef struct {
+    int64_t stages, layers, size, trainable, norms; /* `size` numbers in all, the last `norms` of them counters */
+    const int64_t *shapes, *widths;                 /* of the stages: ten numbers each; of the layers */
+    const double *constants;                        /* of the stages' batch norms: eps and momentum */
+    const uint8_t *bias;                            /* which layers have one */
+    const void *x, *shift, *scale;                  /* samples as they are stored; inputs are (x - shift) / scale */
+    int64_t kind, numbers;                          /* bytes, floats or doubles: 0, 1, 2; so many a sample */
+    int64_t batch, pairs, shuffle;
+    double lr, momentum, decay_w, decay_b, mu;
+    int64_t threads;
+} FN(call);
+
+typedef struct {
+    FN(stage) *stages;
+    FN(layer) *layers;
+    int64_t stage_count, layer_count;
+    REAL *flat, *flat_back;     /* what the stages hand to the layers, and the gradients by it: batch x first row;
+                                   neither is there without stages */
+    REAL *g, *turned;
+    const REAL **rows, **coef, **acts;
+    void *memory;
+    int64_t bytes;              /* of memory */
+} FN(network);
+
+static REAL *FN(carry_layer)(const FN(layer) *l, REAL *w, REAL *b, REAL *p, int bias, int weights, int out) {
+    for (int64_t k = 0; weights && k < l->out; k++)
+        memcpy(out ? p + k * l->in : w + k * l->row, out ? w + k * l->row : p + k * l->in, l->in * sizeof(REAL));
+    p += l->in * l->out;
+    if (bias) memcpy(out ? p : b, out ? b : p, l->out * sizeof(REAL));
+    return p + bias * l->out;
+}
+
+/* Between the vector as torch has it and the network, in either direction; with `speed` the momentum instead. */
+static void FN(exchange)(FN(network) *net, REAL *p, const uint8_t *bias, int dual, int speed, int out) {
+    for (int64_t i = 0; i < net->stage_count; i++) {
+        FN(stage) *s = net->stages + i;
+        p = speed ? FN(carry)(s, s->vk, s->vb, s->vs, s->vt, p, out)
+                  : FN(carry)(s, s->kernel, s->b, s->scale, s->shift, p, out);
+    }
+    for (int64_t i = 0; i < net->layer_count; i++) {
+        FN(layer) *l = net->layers + i;
+        p = FN(carry_layer)(l, speed ? l->v : l->w, speed ? l->vb : l->b, p, bias[i], i > 0 || !dual, out);
+    }
+}
+
+/* The running means and variances of batch norm lie behind the trainable numbers. */
+static void FN(point_at_statistics)(FN(network) *net, REAL *statistics) {
+    for (int64_t i = 0; i < net->stage_count; i++) {
+        FN(stage) *s = net->stages + i;
+        if (s->norm) s->means = statistics, s->variances = statistics + s->o, statistics += 2 * s->o;
+    }
+}
+
+/* Memory for a network and one batch of up to `most` samples; 0 if there is none. */
+static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual, int extras) {
+    const int64_t *widths = c->widths;
+    int64_t numbers = 0, widest = 1, grads = 1;
+    net->stage_count = c->stages, net->layer_count = c->layers;
+    net->stages = calloc(c->stages + 1, sizeof(FN(stage))), net->layers = calloc(c->layers, sizeof(FN(layer)));
+    if (!net->stages || !net->layers) return 0;
+#define MOST(a, b) ((a) > (b) ? (a) : (b))
+    for (int64_t i = 0; i < c->stages; i++) {
+        FN(stage) *s = net->stages + i;
+        numbers += FN(measure)(s, c->shapes + 10 * i, c->constants + 2 * i, !i, most);
+        grads = MOST(grads, s->size + 2 * s->op);
+    }
+    for (int64_t i = 0; i < c->layers; i++) {
+        const int64_t row = FN(padded)(widths[i]), out = FN(padded)(widths[i + 1]);
+        widest = MOST(widest, out), grads = MOST(grads, MOST(WIDE_ROWS * row, out));
+        numbers += (extras ? 3 : 1) * (widths[i + 1] * row + out) + out + most * (row + out);
+    }
+#undef MOST
+    const int64_t row = FN(padded)(widths[0]);
+    numbers += grads + widest * most + (c->stages ? 2 * most * row : 0);
+    net->bytes = numbers * sizeof(REAL);
+    REAL *at = net->memory = malloc(net->bytes);
+    net->rows = malloc((2 * most + widest) * sizeof(REAL *));
+    if (!net->memory || !net->rows) return 0;
+    net->coef = net->rows + most, net->acts = net->coef + widest;
+#define TAKE(count) (at += (count), at - (count))
+    for (int64_t i = 0; i < c->stages; i++) at = FN(settle)(net->stages + i, at, !i, most);
+    for (int64_t i = 0; i < c->layers; i++) {
+        FN(layer) *l = net->layers + i;
+        l->in = widths[i], l->out = widths[i + 1], l->row = FN(padded)(l->in);
+        const int64_t out = FN(padded)(l->out), size = i > 0 || !dual ? l->out * l->row : 0;
+        l->w = TAKE(size), l->b = TAKE(out), l->biased = c->bias[i];
+        if (extras) l->w0 = TAKE(size), l->v = TAKE(size), l->b0 = TAKE(out), l->vb = TAKE(out);
+        l->act = i ? TAKE(most * l->row) : NULL, l->z = TAKE(most * out);
+    }
+    net->g = TAKE(grads), net->turned = TAKE(widest * most);
+    if (c->stages) net->flat = TAKE(most * row), net->flat_back = TAKE(most * row);
+#undef TAKE
+    return 1;
+}
+
+static void FN(tear_down)(FN(network) *net) {
+    free(net->memory), free(net->rows), free(net->stages), free(net->layers);
+}
+
+/* A network as after `build`, ready for another client: what pads rows and images is zero, whatever came before. */
+static void FN(clear)(FN(network) *net) { memset(net->memory, 0, net->bytes); }
+
+/* The numbers as they are now are those received. */
+static void FN(anchor)(FN(network) *net, int dual) {
+    for (int64_t i = 0; i < net->stage_count; i++) {
+        FN(stage) *s = net->stages + i;
+        memcpy(s->kernel0, s->kernel, s->size * sizeof(REAL));
+        memcpy(s->b0, s->b, s->op * sizeof(REAL));
+        memcpy(s->scale0, s->scale, s->op * sizeof(REAL));
+        memcpy(s->shift0, s->shift, s->op * sizeof(REAL));
+    }
+    for (int64_t i = 0; i < net->layer_count; i++) {
+        FN(layer) *l = net->layers + i;
+        if (i || !dual) memcpy(l->w0, l->w, l->out * l->row * sizeof(REAL));
+        memcpy(l->b0, l->b, l->out * sizeof(REAL));
+    }
+}
+
+/* The outputs of the first layer for some samples, `row` numbers apart; with `learn` batch norm learns from them. */
+static void FN(first_layer)(FN(network) *net, const REAL *x, int64_t row, const int64_t *index, int64_t size, int learn) {
+    FN(layer) *first = net->layers;
+    if (net->stage_count) FN(lay)(net->stages, x, index, size);
+    for (int64_t i = 0; i < net->stage_count; i++)
+        FN(forward)(net->stages + i, size, i + 1 < net->stage_count ? net->stages + i + 1 : NULL, net->flat, first->row, learn);
+    for (int64_t r = 0; r < size; r++)
+        net->rows[r] = net->stage_count ? net->flat + r * first->row : x + index[r] * row;
+    FN(dots)(size, net->rows, first, FN(padded)(first->out));
+}
+
+/* The outputs of all other layers. */
+static void FN(other_layers)(FN(network) *net, int64_t size) {
+    for (int64_t i = 1; i < net->layer_count; i++) {
+        FN(layer) *l = net->layers + i, *before = l - 1;
+        for (int64_t t = 0; t < size * l->row; t++) { /* a row of l is as long as a padded output of the one before */
+            const REAL z = before->z[t];
+            l->act[t] = z > 0 || z != z ? z : 0;
+        }
+        for (int64_t r = 0; r < size; r++) net->acts[r] = l->act + r * l->row;
+        FN(dots)(size, net->acts, l, FN(padded)(l->out));
+    }
+}
+
+/* Samples as the network takes them, `row` numbers apart: bytes and floats are taken for floats, doubles for doubles,
+ * and both rounded to the precision of the network last, as numpy would. A turn says where each pixel comes from. */
+#define READ(STORED, TAKEN)                                                                                      \
+    for (int64_t i = 0; i < n; i++) {                                                                           \
+        const STORED *from = (const STORED *)c->x + index[i] * c->numbers;                                      \
+        const TAKEN *shift = c->shift, *scale = c->scale;                                                       \
+        REAL *to = turn ? spare : x + i * row;                                                                  \
+        if (shift)                                                                                              \
+            for (int64_t j = 0; j < c->numbers; j++) to[j] = (REAL)(((TAKEN)from[j] - shift[j]) / scale[j]);    \
+        else                                                                                                    \
+            for (int64_t j = 0; j < c->numbers; j++) to[j] = (REAL)from[j];                                     \
+        for (int64_t j = 0; turn && j < c->numbers; j++) x[i * row + j] = spare[turn[j]];                       \
+        for (int64_t j = c->numbers; j < row; j++) x[i * row + j] = 0;                                          \
+    }
+static void FN(read)(const FN(call) *c, const int64_t *index, int64_t n, const int64_t *turn, int64_t row, REAL *spare,
+                     REAL *x) {
+    if (c->kind == 0) {
+        READ(uint8_t, float)
+    } else if (c->kind == 1) {
+        READ(float, float)
+    } else {
+        READ(double, double)
+    }
+}
+#undef READ
