@@ -13,6 +13,7 @@ from shoal.data.samples import Inputs, View
 from shoal.errors import BadInput
 from shoal.kernels import Native, Network, Plan, Rule, Store, log_probabilities_many, native, train_many
 from shoal.kernels.cohort import at
+from shoal.kernels.network import Stage
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
@@ -212,10 +213,8 @@ def test_what_does_not_fit_is_refused() -> None:
             train(**given)
     with pytest.raises(ValueError, match="a place outside"):
         log_probabilities_many(kernel, Store(x), [(start, np.array([5]), 0)])
-    conv = Native(
-        Network((2, 2), (True,), Network.of(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(2, 2))).stages),
-        np.dtype(np.float32),
-    )  # type: ignore[union-attr]
+    stages = (Stage(1, 2, 3, 0, True),)
+    conv = Native(Network((2, 2), (True,), stages), np.dtype(np.float32))
     with pytest.raises(ValueError, match="cannot be turned"):
         log_probabilities_many(
             conv, Store(np.zeros((1, 1, 3, 4), np.float32)), [(np.zeros(26, np.float32), np.arange(1), 1)]

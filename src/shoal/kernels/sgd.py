@@ -37,14 +37,14 @@ class Rule:
 def dual_pays(n: Array, widths: tuple[int, ...], passes: Array, steps: Array, rule: Rule) -> Array:
     """Whether the dual form is less work for clients of n samples: multiplications with the first layer, in both forms.
 
-    >>> dual_pays(60, (784, 10), 1200, 120, Rule(0.03)), dual_pays(900, (60, 10), 18000, 1800, Rule(0.03))
-    (True, False)
+    >>> dual_pays(np.array([60, 900]), (784, 10), np.array([1200, 18000]), np.array([120, 1800]), Rule(0.03))
+    array([ True, False])
     """
-    d, h = widths[0], widths[1]
-    moves = 0 if rule.plain else 2 * steps * h
-    direct = 2 * passes * d * h + moves * d
-    dual = passes * n * h + 2 * n * d * h + n * n * d // 2 + moves * n
-    return (n <= LARGEST) & (dual < direct)
+    d, h, wide = widths[0], widths[1], -(-widths[1] // 16) * 16  # the span's rows are whole vectors
+    moves = 0 if rule.plain else 2 * steps
+    direct = 2 * passes * d * h + moves * d * h
+    dual = passes * n * wide + 2 * n * d * h + n * n * d // 2 + moves * n * wide
+    return np.asarray((n <= LARGEST) & (dual < direct))
 
 
 class Native:
