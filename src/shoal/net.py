@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from shoal.kernels import Native, Network
-from shoal.kernels.cohort import Store, log_probabilities_many, readable
+from shoal.kernels.cohort import Store, log_probabilities_many
 from shoal.layout import Layout, seeded
 from shoal.types import Array
 
@@ -254,7 +254,7 @@ class Net:
     @torch.no_grad()
     def log_probabilities(self, x: Array) -> Array:
         """Log-probability of every class, B x C; two columns also where the module has one output."""
-        if self.native is not None and readable(self.native, x):  # as for a whole cohort at once
+        if self.native is not None and reads(self.native, x):  # as for a whole cohort at once
             pieces = [(self.vector(), np.arange(len(x)), 0)]
             return log_probabilities_many(self.native, Store(np.ascontiguousarray(x)), pieces, threads=1)[0]
         self.module.eval()
@@ -265,6 +265,11 @@ class Net:
         if scores.shape[1] < NARROW:
             return np.asarray(F.log_softmax(scores.t().contiguous(), 0).t().cpu().numpy())
         return np.asarray(F.log_softmax(scores, 1).cpu().numpy())
+
+
+def reads(native: Native, x: Array) -> bool:
+    """Whether the kernel can read such samples: floats, as many each as the network takes."""
+    return x.dtype.name in ("float32", "float64") and native.network.shapes(x.shape[1:])[1] == native.network.widths[0]
 
 
 class Factored(torch.autograd.Function):

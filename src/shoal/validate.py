@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -122,6 +123,9 @@ def check_all(
     >>> check_all(counts, {"count": Field("count")}, {}, np.dtype("float32"), np.array([7, 7, 7]))
     {1: 'count 0 is not between 1 and 1,000,000,000'}
     """
+    for name, rows in fields_N.items():
+        if len(rows) != len(announced_N):
+            raise BadInput(f"{name!r} has {len(rows)} rows for {len(announced_N)} clients")
     sound_N = np.full(len(announced_N), set(fields_N) == set(fields))
     for name, field in fields.items():
         if name in fields_N:
@@ -141,7 +145,7 @@ def _sound(rows_N: Array, field: Field, dims: Dims, dtype: np.dtype[Any], announ
     wanted = kind == np.int64 if field.kind != "float" else kind == dtype if shape else kind == np.float64
     if rows_N.shape[1:] != shape or not wanted or (field.kind == "count" and shape):
         return np.zeros(len(rows_N), bool)
-    flat_ND = rows_N.reshape(len(rows_N), -1)
+    flat_ND = rows_N.reshape(len(rows_N), math.prod(shape))
     if field.kind == "count":
         top_N = np.minimum(MAX_COUNT, MAX_COUNT_RATIO * announced_N)
         return np.asarray((rows_N >= 1) & (rows_N <= top_N))

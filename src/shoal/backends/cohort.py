@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from shoal.backends.memory import look_up, recall
 from shoal.data.federation import SPLITS, Federation
 from shoal.data.samples import Ragged
 from shoal.kernels import Native, Rule
-from shoal.kernels.cohort import Plan, Store, log_probabilities_many, readable, train_many
+from shoal.kernels.cohort import Plan, Store, log_probabilities_many, train_many
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
@@ -88,10 +87,11 @@ class KernelData:
 def sound(federation: Federation, native: Native) -> bool:
     """Whether samples become floats of the shape that the network takes, and labels are classes that it knows."""
     x, y = federation.x, federation.y
-    fits = readable(native, x, bytes_too=federation.inputs.shift is not None)
+    fits = native.network.shapes(x.shape[1:])[1] == native.network.widths[0]
+    floats = x.dtype.name in ("float32", "float64") or (x.dtype == np.uint8 and federation.inputs.shift is not None)
     named = y.dtype.kind in "iu" and y.min(initial=0) >= 0 and y.max(initial=0) < federation.classes
     whole_maps = all(view.labels is None or len(view.labels) == federation.classes for view in federation.views)
-    return bool(fits and len(x) == len(y) and named and whole_maps)
+    return bool(fits and floats and len(x) == len(y) and named and whole_maps)
 
 
 def turnable(shape: tuple[int, ...]) -> bool:
@@ -112,20 +112,6 @@ def split_of(federation: Federation, name: str, classes: int) -> Split | None:
         return None
     histograms_NC = np.bincount(owner * classes + labels, minlength=n * classes).reshape(n, classes)
     return Split(Ragged(index, rows.offsets), Ragged(labels, rows.offsets), histograms_NC)
-
-
-def samples_seen(sizes_N: Array, plan: Plan) -> Array:
-    """How many samples local training of each client sends through the model.
-
-    >>> samples_seen(np.array([5, 3]), Plan(epochs=1, steps=4, batch=2, shuffle=True, pairs=False))
-    array([7, 6])
-    """
-    batches_N = -(-sizes_N // plan.batch)
-    if plan.pairs:
-        batches_N = batches_N - ((batches_N > 1) & (sizes_N - (batches_N - 1) * plan.batch == 1))
-    steps_N = batches_N * plan.epochs if plan.steps is None else np.where(sizes_N > 0, plan.steps, 0)
-    epochs_N, rest_N = np.divmod(steps_N, np.maximum(batches_N, 1))
-    return np.asarray(epochs_N * sizes_N + rest_N * plan.batch)
 
 
 @dataclass(frozen=True)
@@ -184,15 +170,17 @@ class LocalCohort:
     def losses_NK(self, split: str, models_KP: Array) -> Array:
         """The mean loss of every model on every client's samples; of no samples 0."""
         index_S, offsets_N1, labels_S = self._samples(split)
-        turns = self.data.turns_N[self.places_N].tolist()
-        index = [index_S[i:j] for i, j in pairwise(offsets_N1.tolist())]
-        pieces = [(model_P, index_B, t) for model_P in models_KP for index_B, t in zip(index, turns, strict=True)]
-        rows = self.data.log_probabilities(pieces, self.threads)
         n, sizes_N = len(self.clients), np.diff(offsets_N1)
         owner_S = np.repeat(np.arange(n), sizes_N)
+        turns_S = self.data.turns_N[self.places_N][owner_S]
+        parts = [(t, np.flatnonzero(turns_S == t)) for t in np.unique(turns_S).tolist()]
+        pieces = [(model_P, index_S[part], t) for model_P in models_KP for t, part in parts]
+        rows = iter(self.data.log_probabilities(pieces, self.threads))
+        logp_SC = np.empty((len(index_S), self.layout.classes), self.layout.dtype)
         out_NK = np.zeros((n, len(models_KP)), self.layout.dtype)
         for k in range(len(models_KP)):
-            logp_SC = np.concatenate(rows[k * n : (k + 1) * n])
+            for _, part in parts:
+                logp_SC[part] = next(rows)
             out_NK[:, k] = mean_loss(logp_SC, labels_S, owner_S, sizes_N)
         return out_NK
 
@@ -223,12 +211,12 @@ class LocalCohort:
         if solver.momentum and solver.momentum_memory == "kept":
             fresh_T = np.zeros(self.layout.trainable.stop, self.layout.dtype)
             keep = [np.array(fresh_T if v is None else v) for v in velocities or [None] * len(self.clients)]
-        updates_NP, sums_N = train_many(
+        updates_NP, sums_N, seen_N = train_many(
             self.data.native, self.data.store, index_S, offsets_N1, labels_S, self.data.turns_N[self.places_N],
             [np.ascontiguousarray(start_P) for start_P in starts], key.numbers(self.clients), plan, rule,
             keep if keep is not None else [None] * len(self.clients), self.threads,
         )  # fmt: skip
-        return updates_NP, sums_N / np.maximum(samples_seen(np.diff(offsets_N1), plan), 1), keep
+        return updates_NP, sums_N / np.maximum(seen_N, 1), keep
 
     def _samples(self, split: str) -> tuple[Array, Array, Array]:
         """Places and labels of the clients' samples, one client after the other, and where each begins."""

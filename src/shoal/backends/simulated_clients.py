@@ -134,4 +134,4 @@ def sent_alike(task: Task, models_KP: Array | None, which_N: Array) -> bool:
     """Whether every client is sent what the task declares: one model that is there, all of them, or nothing."""
     if task.models == "one":
         return models_KP is not None and bool(((which_N >= 0) & (which_N < len(models_KP))).all())
-    return bool((which_N < 0).all()) and (task.models == "none" or models_KP is not None)
+    return bool((which_N < 0).all())

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from shoal.kernels.sgd import Native, Rule
 from shoal.types import Array
 
-SLICE = 500  # samples sent through a model at once
+SLICE = 1  # samples sent through a model at once: no bit depends on the others
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,6 @@ class Store:
         return np.ascontiguousarray(np.rot90(x, turns, axes=(-2, -1))) if turns else x
 
 
-def readable(native: Native, x: Array, bytes_too: bool = False) -> bool:
-    """Whether the kernel can read these samples: of a kind it knows, and as many numbers each as the network takes."""
-    kinds = ("float32", "float64", "uint8")[: 2 + bytes_too]
-    return x.dtype.name in kinds and native.network.shapes(x.shape[1:])[1] == native.network.widths[0]
-
-
 @dataclass(frozen=True)
 class Plan:
     """The mini-batches of local training, the same for all clients.
@@ -67,11 +61,11 @@ class Plan:
     10
     """
 
-    epochs: int
-    steps: int | None
-    batch: int
-    shuffle: bool
-    pairs: bool
+    epochs: int = 1
+    steps: int | None = None
+    batch: int = 10
+    shuffle: bool = True
+    pairs: bool = False
 
 
 def train_many(
@@ -86,8 +80,8 @@ def train_many(
     plan: Plan,
     rule: Rule,
     velocities: Sequence[Array | None],
-    threads: int,
-) -> tuple[Array, Array]:
+    threads: int = 1,
+) -> tuple[Array, Array, Array]:
     """Train clients, each from its own start.
 
     Args:
@@ -105,21 +99,22 @@ def train_many(
         threads: How many may work at a time.
 
     Returns:
-        Updates, N x P, and the summed loss over the samples each has seen.
+        The updates, the loss summed over all samples that batches had, and how many those were; a row per client.
     """
     updates_NP = np.empty((len(starts), native.network.size), native.dtype)
-    losses_N = np.zeros(len(starts))
+    losses_N, seen_N = np.zeros(len(starts)), np.zeros(len(starts), np.int64)
     for i, start_P in enumerate(starts):
         at = slice(offsets_N1[i], offsets_N1[i + 1])
         rng = np.random.Generator(np.random.Philox(key=keys[i]))
         order, cuts = schedule(int(offsets_N1[i + 1] - offsets_N1[i]), plan, rng)
         x = store.inputs(index_S[at], int(turns_N[i]))
         updates_NP[i], losses_N[i] = native.train(start_P, x, labels_S[at], order, cuts, rule, velocities[i])
-    return updates_NP, losses_N
+        seen_N[i] = len(order)
+    return updates_NP, losses_N, seen_N
 
 
 def log_probabilities_many(
-    native: Native, store: Store, pieces: Sequence[tuple[Array, Array, int]], threads: int
+    native: Native, store: Store, pieces: Sequence[tuple[Array, Array, int]], threads: int = 1
 ) -> list[Array]:
     """What models say of samples.
 
@@ -146,14 +141,14 @@ def forward(native: Native, model_P: Array, store: Store, index_S: Array, turns:
 
 def scores(native: Native, model_P: Array, x: Array) -> Array:
     network = native.network
-    model, at, seen = torch.from_numpy(model_P), 0, network.trainable
+    model, at, seen = torch.from_numpy(model_P).clone(), 0, network.trainable
 
     def take(*shape: int) -> torch.Tensor:
         nonlocal at
         at += int(np.prod(shape))
         return model[at - int(np.prod(shape)) : at].view(shape)
 
-    now = torch.from_numpy(x)
+    now = torch.from_numpy(x).clone()
     if network.stages:
         now = now.to(memory_format=torch.channels_last)
     for s in network.stages:

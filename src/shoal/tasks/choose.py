@@ -52,8 +52,7 @@ class Choose(Task):
 
     def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
         models_KP = cohort.models_KP
-        assert models_KP is not None
-        if self.solver is not None and not cohort.trains(self.solver):
+        if models_KP is None or (self.solver is not None and not cohort.trains(self.solver)):
             return None
         best_N = least(cohort.losses_NK(self.split, models_KP))
         if self.solver is None:

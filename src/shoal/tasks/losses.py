@@ -45,8 +45,9 @@ class Losses(Task):
             out[k] = mean_loss(np.concatenate(rows), y, np.zeros(len(y), int), np.array([len(y)]))[0] if rows else 0.0
         return {"losses": out}, memory
 
-    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers:
-        assert cohort.models_KP is not None
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
+        if cohort.models_KP is None:
+            return None
         return CohortAnswers({"losses": cohort.losses_NK(self.split, cohort.models_KP)})
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
