@@ -352,6 +352,7 @@ def test_a_client_twice_in_a_cohort_and_everybody_at_once() -> None:
     engine = engine_of(backend, federation, model, dtype)
     assert engine.ask(LabelHistogram(), ("c1", "c0", "c1"), None, None, Key(0)).cohort == ("c0", "c1", "c1")
     assert engine.ask(LabelHistogram(), ("*",), None, None, Key(0))["histogram"].sum() == sum(SIZES)
+    assert len(engine.ask(Choose(), ("zoe",), engine.layout.init_many(2, Key(0)), None, Key(0)).failed) == 1
     assert backend.whole == []
 
 

@@ -172,15 +172,18 @@ class LocalCohort:
         index_S, offsets_N1, labels_S = self._samples(split)
         n, sizes_N = len(self.clients), np.diff(offsets_N1)
         owner_S = np.repeat(np.arange(n), sizes_N)
-        turns_S = self.data.turns_N[self.places_N][owner_S]
-        parts = [(t, np.flatnonzero(turns_S == t)) for t in np.unique(turns_S).tolist()]
-        pieces = [(model_P, index_S[part], t) for model_P in models_KP for t, part in parts]
-        rows = iter(self.data.log_probabilities(pieces, self.threads))
-        logp_SC = np.empty((len(index_S), self.layout.classes), self.layout.dtype)
+        turns_N = self.data.turns_N[self.places_N]
+        turns = np.unique(turns_N).tolist()
+        parts: list[Any] = [slice(None)] if len(turns) == 1 else [np.flatnonzero(turns_N[owner_S] == t) for t in turns]
+        pieces = [(model_P, index_S[part], t) for model_P in models_KP for t, part in zip(turns, parts, strict=True)]
+        rows = self.data.log_probabilities(pieces, self.threads)
         out_NK = np.zeros((n, len(models_KP)), self.layout.dtype)
         for k in range(len(models_KP)):
-            for _, part in parts:
-                logp_SC[part] = next(rows)
+            logp_SC = rows[k * len(parts)]
+            if len(parts) > 1:
+                logp_SC = np.empty((len(index_S), self.layout.classes), self.layout.dtype)
+                for part, some in zip(parts, rows[k * len(parts) :], strict=False):
+                    logp_SC[part] = some
             out_NK[:, k] = mean_loss(logp_SC, labels_S, owner_S, sizes_N)
         return out_NK
 

@@ -43,7 +43,7 @@ class SimulatedClients:
 
     def keep(self, numbers: Sequence[int]) -> None:
         """What the clients of these units of the last run want to keep is kept until the round ends."""
-        for number in numbers:
+        for number in numbers if self._offered else ():
             for client, memory in self._offered.get(number, {}).items():
                 self._pending[client] = self._library.file(memory, self._sent_KP, self._filed)
 

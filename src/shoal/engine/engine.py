@@ -132,7 +132,7 @@ class Engine:
             self._count(task, len(here), len(here), models_KP)
             return Answers(here.clients, sent, fields, here.gone, models_KP)
         whole = None
-        if in_memory is not None and self._timeout is None and here.single and has_cohort_form(task):
+        if in_memory is not None and here.clients and here.single and self._timeout is None and has_cohort_form(task):
             whole = self._backend.whole_cohort(task, here.clients, models_KP, sent, key)
         if whole is None:
             fields, reasons = self._one_by_one(task, here, models_KP, sent, key)
