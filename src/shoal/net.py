@@ -254,7 +254,7 @@ class Net:
     @torch.no_grad()
     def log_probabilities(self, x: Array) -> Array:
         """Log-probability of every class, B x C; two columns also where the module has one output."""
-        if self.native is not None and reads(self.native, x):  # as for a whole cohort at once
+        if self.native is not None and self.native.network.takes(x):  # as for a whole cohort at once
             pieces = [(self.vector(), np.arange(len(x)), 0)]
             return log_probabilities_many(self.native, Store(np.ascontiguousarray(x)), pieces, threads=1)[0]
         self.module.eval()
@@ -265,11 +265,6 @@ class Net:
         if scores.shape[1] < NARROW:
             return np.asarray(F.log_softmax(scores.t().contiguous(), 0).t().cpu().numpy())
         return np.asarray(F.log_softmax(scores, 1).cpu().numpy())
-
-
-def reads(native: Native, x: Array) -> bool:
-    """Whether the kernel can read such samples: floats, as many each as the network takes."""
-    return x.dtype.name in ("float32", "float64") and native.network.shapes(x.shape[1:])[1] == native.network.widths[0]
 
 
 class Factored(torch.autograd.Function):

@@ -87,11 +87,11 @@ class KernelData:
 def sound(federation: Federation, native: Native) -> bool:
     """Whether samples become floats of the shape that the network takes, and labels are classes that it knows."""
     x, y = federation.x, federation.y
-    fits = native.network.shapes(x.shape[1:])[1] == native.network.widths[0]
-    floats = x.dtype.name in ("float32", "float64") or (x.dtype == np.uint8 and federation.inputs.shift is not None)
+    scaled = x.dtype == np.uint8 and federation.inputs.shift is not None
+    fits = native.network.takes(x[:0].astype(np.float32) if scaled else x)
     named = y.dtype.kind in "iu" and y.min(initial=0) >= 0 and y.max(initial=0) < federation.classes
     whole_maps = all(view.labels is None or len(view.labels) == federation.classes for view in federation.views)
-    return bool(fits and floats and len(x) == len(y) and named and whole_maps)
+    return bool(fits and len(x) == len(y) and named and whole_maps)
 
 
 def turnable(shape: tuple[int, ...]) -> bool:
