@@ -84,6 +84,12 @@ class Misbehaving:
         self.keep, self.commit, self.rollback = backend.keep, backend.commit, backend.rollback
         self.snapshot, self.restore = backend.snapshot, backend.restore
 
+    def whole_cohort(self, *asked: Any) -> None:
+        """Clients misbehave one by one."""
+
+    def log_probabilities(self, pieces: Sequence[tuple[int, Array, float]], models_KP: Array) -> list[Array] | None:
+        return self.backend.log_probabilities(pieces, models_KP)
+
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
         spoilt = [spoil(u, self.faults) for u in units]
         return self.backend.run(spoilt, models_KP)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shoal.types import Field
-from shoal.validate import check
+from shoal.errors import BadInput
+from shoal.types import Array, Field
+from shoal.validate import check, check_all
 from tests.support import FAULTS
 
 FIELDS = {"update": Field("float", ("P",)), "count": Field("count"), "loss": Field("float")}
@@ -59,3 +64,62 @@ def test_a_choice_is_one_of_the_models_sent() -> None:
     assert [check({"choice": k}, fields, dims, dtype, 1) for k in (-1, 0, 2, 3)] == [
         "choice is below 0", None, None, "choice is above 2",
     ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- many answers at once
+
+ODD = [0, 1, 2, 3, 5, 70, 71, -1, 10**9, 10**9 + 1, 2**62, -(2**62), 2**63 - 1, -(2**63)]
+ODD_FLOATS = [0.0, 0.5, -0.5, 3.0, 1e30, -1e30, 3.4e38, -3.4e38, np.inf, -np.inf, np.nan]
+ALL_FIELDS = {
+    "update": Field("float", ("P",)),
+    "share": Field("float", ("K",), low=0, high=1),
+    "none": Field("float", ("E",)),
+    "loss": Field("float"),
+    "bounded": Field("float", low=-0.5, high=3),
+    "count": Field("count"),
+    "choice": Field("int", low=0, high="K"),
+    "number": Field("int"),
+    "histogram": Field("int", ("C",), low=0),
+}
+DIMS = {"P": 3, "K": 2, "C": 3, "E": 0}
+RIGHT = {"float": ("float32", "float64"), "int": ("int64",), "count": ("int64",)}
+WRONG = ("float32", "float64", "float16", "int64", "int32", "uint64", "uint8", "bool", "complex128", "object", "U3")
+
+
+@st.composite
+def stacked(draw: st.DrawFn, n: int, field: Field) -> Array:
+    """Rows as they should be, mostly, with odd numbers in some of them; sometimes of another kind or shape."""
+    shape = tuple(DIMS[letter] for letter in field.shape)
+    if draw(st.integers(0, 9)) == 0:
+        shape = draw(st.sampled_from([(), (1,), (3,), (2, 3)]))
+    dtype = draw(st.sampled_from(RIGHT[field.kind] if draw(st.integers(0, 4)) else WRONG))
+    rows = np.ones((n, *shape), dtype)
+    for place in np.ndindex(rows.shape):
+        if draw(st.integers(0, 4)) == 0:
+            odd = draw(st.sampled_from(ODD_FLOATS if rows.dtype.kind in "fcO" else ODD))
+            with np.errstate(all="ignore"):
+                rows[place] = np.array(odd).astype(dtype)
+    return rows
+
+
+@given(st.data())
+def test_many_answers_are_judged_as_each_would_be(data: Any) -> None:
+    n = data.draw(st.integers(0, 4))
+    names = data.draw(st.sets(st.sampled_from(sorted(ALL_FIELDS)), max_size=4))
+    fields = {name: ALL_FIELDS[name] for name in sorted(names)}
+    rows = {name: data.draw(stacked(n, field)) for name, field in fields.items()}
+    if data.draw(st.integers(0, 9)) == 0:
+        rows["extra"] = np.zeros(n)
+    announced_N = np.array(data.draw(st.lists(st.sampled_from([0, 1, 7, 10**9]), min_size=n, max_size=n)), np.int64)
+    dtype = np.dtype("float32")
+    one_by_one = {
+        i: check({name: values[i] for name, values in rows.items()}, fields, DIMS, dtype, int(announced_N[i]))
+        for i in range(n)
+    }
+    expected = {i: reason for i, reason in one_by_one.items() if reason}
+    assert check_all(rows, fields, DIMS, dtype, announced_N) == expected
+
+
+def test_a_row_for_every_client() -> None:
+    with pytest.raises(BadInput, match=r"^'loss' has 3 rows for 2 clients$"):
+        check_all({"loss": np.zeros(3)}, {"loss": Field("float")}, {}, np.dtype("float32"), np.array([7, 7]))

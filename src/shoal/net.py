@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from shoal.kernels import Native, Network
+from shoal.kernels.cohort import Store, log_probabilities_many
 from shoal.layout import Layout, seeded
 from shoal.types import Array
 
@@ -253,6 +254,9 @@ class Net:
     @torch.no_grad()
     def log_probabilities(self, x: Array) -> Array:
         """Log-probability of every class, B x C; two columns also where the module has one output."""
+        if self.native is not None and self.native.network.takes(x):  # as for a whole cohort at once
+            pieces = [(self.vector(), np.arange(len(x)), 0)]
+            return log_probabilities_many(self.native, Store(np.ascontiguousarray(x)), pieces, threads=1)[0]
         self.module.eval()
         scores = self.module(self.tensor(x))
         if scores.shape[1] == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,10 +55,26 @@ class Key:
     @property
     def number(self) -> int:
         """128 bits that stand for this key."""
-        text = "\0".join(
-            [str(self.seed), self.purpose, str(self.round), "" if self.client is None else "c" + self.client]
-        )
-        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
+        return self._numbers(("" if self.client is None else "c" + self.client,))[0]
+
+    def numbers(self, clients: Sequence[str]) -> list[int]:
+        """`key.of(client).number` of many clients.
+
+        Args:
+            clients: Their ids.
+
+        Returns:
+            128 bits for each.
+
+        >>> Key(1).numbers(("ann", "bob"))[1] == Key(1).of("bob").number
+        True
+        """
+        return self._numbers(["c" + client for client in clients])
+
+    def _numbers(self, ends: Sequence[str]) -> list[int]:
+        digest, of = hashlib.blake2b, int.from_bytes
+        text = "\0".join([str(self.seed), self.purpose, str(self.round), ""])
+        return [of(digest((text + end).encode(), digest_size=16).digest(), "little") for end in ends]
 
     def rng(self) -> np.random.Generator:
         """A generator of its own, positioned at the start of this key's stream."""

@@ -42,6 +42,8 @@ __all__ = [
     "Bulk",
     "ClientData",
     "Cohort",
+    "CohortAnswers",
+    "CohortAtWork",
     "Engine",
     "Failure",
     "Field",
@@ -120,6 +122,100 @@ class Bulk(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class CohortAnswers:
+    """What a task answers for a whole cohort: the fields stacked, a row per client, and what clients keep from now on.
+
+    Args:
+        fields: By name, N rows each: whole numbers in 64 bits, single floats too, vectors as models are.
+        memories: By client, for those alone whose memory changed.
+        failed: Why nobody answered; None: they did.
+
+    >>> import numpy as np
+    >>> CohortAnswers({"count": np.array([3, 5])}).memories
+    {}
+    """
+
+    fields: Mapping[str, Array]
+    memories: Mapping[str, Memory] = field(default_factory=dict)
+    failed: str | None = None
+
+
+class CohortAtWork(Protocol):
+    """The clients of one call as a task sees them that answers for all at once: arrays, a row per client.
+
+    It is there only where all samples lie in memory and the native kernel takes the model.
+
+    >>> from shoal.backends.cohort import LocalCohort
+    >>> {"kept", "trains", "train", "losses_NK", "histograms_NC"} <= set(dir(LocalCohort))
+    True
+    """
+
+    @property
+    def clients(self) -> Cohort:
+        """Who they are."""
+        ...
+
+    @property
+    def models_KP(self) -> Array | None:
+        """The models that are sent."""
+        ...
+
+    @property
+    def which_N(self) -> Array:
+        """Which of them each client is sent; -1: all of them, or none."""
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """Of the models."""
+        ...
+
+    def subset(self, places: Array) -> CohortAtWork:
+        """Some of the clients."""
+        ...
+
+    def kept(self, name: str) -> list[Any]:
+        """What each client keeps under a name; None where it keeps nothing."""
+        ...
+
+    def keeping(self, **values: Sequence[Any]) -> dict[str, Memory]:
+        """By client its memory with new values, one of each per client."""
+        ...
+
+    def sizes_N(self, split: str) -> Array:
+        """Samples of each client."""
+        ...
+
+    def histograms_NC(self, split: str) -> Array:
+        """Label counts of each client."""
+        ...
+
+    def losses_NK(self, split: str, models_KP: Array) -> Array:
+        """The mean loss of every model on every client's samples."""
+        ...
+
+    def trains(self, solver: Solver, velocities: Sequence[Any] = ()) -> bool:
+        """Whether all clients can train with this solver at once, going on from these velocities."""
+        ...
+
+    def train(
+        self, solver: Solver, starts: Sequence[Array], key: Key, velocities: Sequence[Any] | None = None
+    ) -> tuple[Array, Array, list[Array] | None]:
+        """Train every client from its own start, where `trains` says so.
+
+        Args:
+            solver: Trains.
+            starts: A model per client.
+            key: The randomness of the call; each client's is `key.of(client)`.
+            velocities: What clients kept of the last time; None: nothing.
+
+        Returns:
+            Updates (N x P), mean losses, and the velocities to keep, if the solver keeps any.
+        """
+        ...
+
+
 class Task(ABC):
     """What happens on one client, on its own data: a frozen dataclass with one pure function.
 
@@ -180,6 +276,21 @@ class Task(ABC):
     @property
     def bulk(self) -> Bulk | None:
         """How it answers for many clients at once, if it can."""
+        return None
+
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
+        """The same as calling it client by client, for a whole cohort at once, bit for bit.
+
+        It counts only on the class that also has the call: a class with a call of its own is asked client by client
+        until it has a form for cohorts of its own, too.
+
+        Args:
+            cohort: The clients.
+            key: The randomness of the call; each client's is `key.of(client)`.
+
+        Returns:
+            Stacked answers; None: it must be done client by client.
+        """
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,34 @@ def check_declaration(task: Task) -> None:
                 )
 
 
+def has_cohort_form(task: Task) -> bool:
+    """Whether a task answers for whole cohorts: by the class whose call would run, or not at all.
+
+    A class with a call of its own does not inherit the form of the class it is derived from, which answers what that
+    one's call would.
+
+    Args:
+        task: Any task.
+
+    Returns:
+        Whether `for_cohort` may stand for the calls client by client.
+
+    >>> from shoal.solvers import SGD
+    >>> from shoal.tasks import Train
+    >>> class Slow(Train):
+    ...     def __call__(self, net, models, data, memory, key):
+    ...         return super().__call__(net, models, data, memory, key)
+    >>> has_cohort_form(Train(SGD())), has_cohort_form(Slow(SGD()))
+    (True, False)
+    """
+    return declaring(task, "for_cohort") is declaring(task, "__call__") is not Task
+
+
+def declaring(task: Task, name: str) -> type | None:
+    """The class that has a method of this name and comes first."""
+    return next((kind for kind in type(task).__mro__ if name in vars(kind)), None)
+
+
 def check(answer: Answer, fields: Mapping[str, Field], dims: Dims, dtype: np.dtype[Any], announced: int) -> str | None:
     """Why this answer cannot be used, or None.
 
@@ -73,6 +102,63 @@ def check(answer: Answer, fields: Mapping[str, Field], dims: Dims, dtype: np.dty
         if reason:
             return reason
     return None
+
+
+def check_all(
+    fields_N: Mapping[str, Array], fields: Mapping[str, Field], dims: Dims, dtype: np.dtype[Any], announced_N: Array
+) -> dict[int, str]:
+    """`check` of many answers at once: rows that are sound by sums over arrays pass, any other is judged by itself.
+
+    Args:
+        fields_N: The answers, stacked: a row per client in each field.
+        fields: What the task declares.
+        dims: What the letters of shapes stand for.
+        dtype: That of models.
+        announced_N: Training samples that each client announced.
+
+    Returns:
+        The reasons, by row, of those that cannot be used.
+
+    >>> counts = {"count": np.array([7, 0, 7])}
+    >>> check_all(counts, {"count": Field("count")}, {}, np.dtype("float32"), np.array([7, 7, 7]))
+    {1: 'count 0 is not between 1 and 1,000,000,000'}
+    """
+    for name, rows in fields_N.items():
+        if len(rows) != len(announced_N):
+            raise BadInput(f"{name!r} has {len(rows)} rows for {len(announced_N)} clients")
+    sound_N = np.full(len(announced_N), set(fields_N) == set(fields))
+    for name, field in fields.items():
+        if name in fields_N:
+            sound_N &= _sound(fields_N[name], field, dims, dtype, announced_N)
+    reasons = {}
+    for i in np.flatnonzero(~sound_N).tolist():
+        answer = {name: rows[i] for name, rows in fields_N.items()}
+        reason = check(answer, fields, dims, dtype, int(announced_N[i]))
+        if reason:
+            reasons[i] = reason
+    return reasons
+
+
+def _sound(rows_N: Array, field: Field, dims: Dims, dtype: np.dtype[Any], announced_N: Array) -> Array:
+    """Which rows are right beyond doubt: of the kind declared, finite, within bounds and far from any overflow."""
+    shape, kind = tuple(dims[letter] for letter in field.shape), rows_N.dtype
+    wanted = kind == np.int64 if field.kind != "float" else kind == dtype if shape else kind == np.float64
+    if rows_N.shape[1:] != shape or not wanted or (field.kind == "count" and shape):
+        return np.zeros(len(rows_N), bool)
+    flat_ND = rows_N.reshape(len(rows_N), math.prod(shape))
+    if field.kind == "count":
+        top_N = np.minimum(MAX_COUNT, MAX_COUNT_RATIO * announced_N)
+        return np.asarray((rows_N >= 1) & (rows_N <= top_N))
+    high = dims["K"] - 1 if field.high == "K" else field.high
+    with np.errstate(all="ignore"):
+        sound_N = (
+            np.isfinite(flat_ND.sum(1)) if field.kind == "float" else ((flat_ND > -(2**62)) & (flat_ND < 2**62)).all(1)
+        )
+        if field.low is not None:
+            sound_N &= (flat_ND >= field.low).all(1)
+        if high is not None:
+            sound_N &= (flat_ND <= high).all(1)
+    return np.asarray(sound_N)
 
 
 def not_an_answer(thing: object) -> str:

@@ -11,7 +11,7 @@ from tests.conftest import small_net
 
 import shoal
 from shoal.backends import Backend, Outcome, Serial, Site, Unit
-from shoal.backends.serial import one_thread
+from shoal.backends.site import one_thread
 from shoal.data.federation import Federation, Source
 from shoal.engine import Engine
 from shoal.errors import TooFewAnswers
@@ -54,6 +54,12 @@ class Devices:
                 mine[client].offered = {name: own(value, models_KP) for name, value in memory.items()}
             self.offers[number] = [mine[client] for client in out.memories]
             yield number, Outcome(out.answer, {}, out.failed)
+
+    def whole_cohort(self, *asked: Any) -> None:
+        """Nobody but a device has its data."""
+
+    def log_probabilities(self, *asked: Any) -> None:
+        """Nobody but a device has its data."""
 
     def keep(self, numbers: Sequence[int]) -> None:
         for number in numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from shoal.backends.serial import one_thread
+from shoal.backends.site import one_thread
 
 
 def denormal() -> float:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from shoal.data.federation import Source
 from shoal.layout import Layout
 from shoal.net import Arithmetic
-from shoal.types import Array, Failure, Memory
+from shoal.seeds import Key
+from shoal.types import Array, Cohort, CohortAnswers, Failure, Memory, Task
 
 if TYPE_CHECKING:
     from shoal.backends.site import Site
@@ -119,11 +120,40 @@ class Backend(Protocol):
         """
         ...
 
+    def whole_cohort(
+        self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array, key: Key
+    ) -> CohortAnswers | None:
+        """All clients of a cohort do a task in one call, where that is possible here.
+
+        Args:
+            task: One that has a form for cohorts.
+            cohort: Clients that are there, each once.
+            models_KP: The models that are sent, or none.
+            which_N: Which of them each is sent; -1: all of them, or none.
+            key: The randomness of the call.
+
+        Returns:
+            Stacked answers, a row per client; None: run a unit for each.
+        """
+        ...
+
+    def log_probabilities(self, pieces: Sequence[tuple[int, Array, float]], models_KP: Array) -> list[Array] | None:
+        """What models say of samples, all in one call, where that is possible here.
+
+        Args:
+            pieces: The number of a model, places of samples, quarter turns of their images.
+            models_KP: The models.
+
+        Returns:
+            For each piece log-probabilities, S x C; None: run slices.
+        """
+        ...
+
     def keep(self, numbers: Sequence[int]) -> None:
         """The answers of these units of the last run were accepted: from now on their clients remember.
 
         Args:
-            numbers: Units, as `run` numbered them.
+            numbers: Units, as `run` numbered them, or rows of what `whole_cohort` gave, whichever came last.
         """
         ...
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from shoal.backends.backend import Outcome
-from shoal.errors import BadInput
-from shoal.layout import Layout
-from shoal.types import Array, Memory, Ref, expect
+from shoal.types import Array, Memory, Ref
 
 
 def recall(memory: Memory, vectors_VP: Array | None) -> dict[str, Any]:
@@ -69,85 +66,33 @@ class Library:
         self.rows_VP = rows_VP
         self._number = {digest(row): i for i, row in enumerate(rows_VP)}
 
-    def file(self, memory: Mapping[str, Any], models_KP: Array | None) -> dict[str, Any]:
-        """A memory that came back from a client, with what it was sent filed here."""
+    def file(self, memory: Mapping[str, Any], models_KP: Array | None, filed: dict[int, int]) -> dict[str, Any]:
+        """A memory that came back from a client, with what it was sent filed here.
+
+        Args:
+            memory: What the client wants to keep.
+            models_KP: What it was sent.
+            filed: Numbers here of the models sent; those that are filed now are added.
+
+        Returns:
+            The memory as it is stored.
+        """
         return {
-            name: Ref(tuple(self._add(models_KP[r]) for r in value.rows), value.flat)
+            name: Ref(tuple(self._add(models_KP, row, filed) for row in value.rows), value.flat)
             if isinstance(value, Ref) and value.sent and models_KP is not None
             else value
             for name, value in memory.items()
         }
 
-    def _add(self, vector_P: Array) -> int:
-        name = digest(vector_P)
-        if name not in self._number:
-            self._number[name] = len(self.rows_VP)
-            self.rows_VP = np.concatenate([self.rows_VP, vector_P[None]])
-        return self._number[name]
+    def _add(self, models_KP: Array, row: int, filed: dict[int, int]) -> int:
+        if row not in filed:
+            name = digest(models_KP[row])
+            if name not in self._number:
+                self._number[name] = len(self.rows_VP)
+                self.rows_VP = np.concatenate([self.rows_VP, models_KP[row][None]])
+            filed[row] = self._number[name]
+        return filed[row]
 
 
 def digest(vector_P: Array) -> bytes:
     return hashlib.blake2b(vector_P.tobytes(), digest_size=16).digest()
-
-
-class SimulatedClients:
-    """What the clients of a simulation keep: the verbs of client memory that simulated back ends share.
-
-    A client's memory is attached to its unit when that runs; what it wants to keep waits here until the engine says
-    which answers counted, and then until the round counts.
-    """
-
-    holds_data = True
-
-    def forget(self, layout: Layout) -> None:
-        """Nobody remembers anything; vectors are those of this layout."""
-        self._layout = layout
-        self._library = Library(np.zeros((0, layout.size), layout.dtype))
-        self._committed: dict[str, Memory] = {}
-        self._pending: dict[str, Memory] = {}
-        self._begin(None)
-
-    def keep(self, numbers: Sequence[int]) -> None:
-        """What the clients of these units of the last run want to keep is kept until the round ends."""
-        for number in numbers:
-            for client, memory in self._offered.get(number, {}).items():
-                self._pending[client] = self._library.file(memory, self._sent_KP)
-
-    def commit(self) -> None:
-        """The round counts."""
-        if self._pending:
-            self._committed, self._pending = {**self._committed, **self._pending}, {}
-
-    def rollback(self) -> None:
-        """The round does not count."""
-        self._pending = {}
-
-    def snapshot(self) -> tuple[Mapping[str, Memory], Array]:
-        """Committed memories by client, and the vectors at which they point."""
-        return self._committed, self._library.rows_VP
-
-    def restore(self, memories: Mapping[str, Memory], vectors_VP: Array) -> None:
-        """Clients remember what they did at a snapshot, if it is one of this layout."""
-        expect(vectors_VP, "the vectors that clients keep", (None, self._layout.size), self._layout.dtype)
-        for client, memory in memories.items():
-            for name, ref in memory.items():
-                if isinstance(ref, Ref) and not (ref.rows and min(ref.rows) >= 0 and max(ref.rows) < len(vectors_VP)):
-                    rows = f"{', '.join(map(str, ref.rows)) or 'none'} as {name!r}"
-                    raise BadInput(f"client {client!r} keeps the vectors {rows}; there are {len(vectors_VP)} of them")
-        self.forget(self._layout)
-        self._committed, self._library = dict(memories), Library(np.ascontiguousarray(vectors_VP))
-
-    def _begin(self, models_KP: Array | None) -> None:
-        """A run begins: nothing is offered yet."""
-        self._sent_KP = models_KP
-        self._offered: dict[int, Mapping[str, Memory]] = {}
-
-    def _memories(self, clients: Sequence[str]) -> dict[str, Memory]:
-        """What these clients keep now; those that keep nothing are not in it."""
-        found = {c: self._pending.get(c, self._committed.get(c)) for c in clients}
-        return {c: memory for c, memory in found.items() if memory}
-
-    def _offer(self, number: int, outcome: Outcome) -> tuple[int, Outcome]:
-        """A unit is done; what its clients want to keep waits."""
-        self._offered[number] = outcome.memories
-        return number, outcome

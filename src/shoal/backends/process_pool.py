@@ -20,14 +20,15 @@ ANSWER_BYTES = 1 << 20  # room for the answers of one message, at least
 
 
 class ProcessPool:
-    """So many processes. One that is replaced is told all that the others know.
+    """So many processes, started by the first `open`. One that is replaced is told all that the others know.
 
     Args:
         count: How many.
     """
 
     def __init__(self, count: int) -> None:
-        self.workers = [WorkerHandle() for _ in range(count)]
+        self.count = count
+        self.workers: list[WorkerHandle] = []
         self._publisher = Publisher()
         self._said: dict[str, tuple[object, ...]] = {}  # what workers were told last, by topic
         self._task_lists: dict[int, bytes] = {}  # those that workers know
@@ -41,6 +42,8 @@ class ProcessPool:
         half = max(ANSWER_BYTES, layout.bytes)  # an answer may lie in one half while the next is written into the other
         self._arena_size = 2 * half
         self.max_units = max(1, half // layout.bytes - 1)  # of one message: their answers must fit into the arena
+        if not self.workers:
+            self.workers = [WorkerHandle() for _ in range(self.count)]
         for worker in self.workers:
             self._equip(worker)
             worker.send(*self._said["open"])

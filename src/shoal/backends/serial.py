@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
-import torch
-
 from shoal.backends.backend import Outcome, Unit
-from shoal.backends.memory import SimulatedClients
-from shoal.backends.site import Clock, Site
+from shoal.backends.simulated_clients import SimulatedClients
+from shoal.backends.site import Clock, Site, one_thread
 from shoal.backends.unit import safely
 from shoal.data.federation import Source
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.types import Array
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Arithmetic as in a worker: one thread, denormals flushed; afterwards as it was."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
-        torch.set_num_threads(before)
 
 
 class Serial(SimulatedClients):
@@ -46,17 +30,16 @@ class Serial(SimulatedClients):
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._site: Site | None = None
-        self._net: Net | None = None
 
     def open(self, layout: Layout, arithmetic: Arithmetic) -> None:
         """A new run begins."""
         self.forget(layout)
-        self._net = Net(layout, arithmetic)
-        self._site = None
+        self._net, self._site, self._source = Net(layout, arithmetic), None, None
 
     def set_federation(self, federation: Source) -> None:
         """From now on clients hold this federation's data."""
         assert self._net is not None
+        self._source = federation
         if self._site is None:
             self._site = Site(self._net, federation, self._clock)
         else:
@@ -74,4 +57,4 @@ class Serial(SimulatedClients):
 
     def close(self) -> None:
         """Let go of net and data."""
-        self._site = self._net = None
+        self._site = self._net = self._source = self._laid_out = None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from shoal.data.federation import Source
 from shoal.data.samples import View
@@ -62,3 +65,16 @@ class Site:
             if sum(x.nbytes for x in self.ready.values()) + found.nbytes <= INPUT_BYTES:
                 self.ready[mark] = found
         return found
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Arithmetic as in a worker: one thread, denormals flushed; afterwards as it was."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_num_threads(before)

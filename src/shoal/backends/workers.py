@@ -1,4 +1,4 @@
-"""The fast back end of one machine: worker processes that live as long as it does, one torch thread each."""
+"""The fast back end of one machine: threads for whole cohorts, worker processes for clients one by one."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 
 from shoal.backends.backend import Outcome, Unit, failed
-from shoal.backends.memory import SimulatedClients
 from shoal.backends.process_pool import ProcessPool
 from shoal.backends.shared_memory import dump_units
+from shoal.backends.simulated_clients import SimulatedClients
 from shoal.backends.site import Clock
 from shoal.backends.worker import READY
 from shoal.backends.worker_handle import WorkerHandle, exit_code
 from shoal.data.federation import Source
 from shoal.errors import BadInput, ShoalError
 from shoal.layout import Layout
-from shoal.net import Arithmetic
+from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
 MESSAGE_SECONDS = 0.003  # work that is worth a message of its own
@@ -28,11 +28,13 @@ GRACE_SECONDS = 1.0  # past the limit, before a worker that does not answer is r
 class Workers(SimulatedClients):
     """Runs units in worker processes, the longest first. Usable for one run after another; `close` ends it.
 
-    Data, models and updates pass through shared memory. A worker that dies is replaced and its work done again; only a
-    client with which two workers died, and one that exceeds the time limit, is left out with the reason.
+    Where the native kernel takes the model, a whole cohort is done here by as many threads; processes are then started
+    only when something must be done client by client. Data, models and updates pass to them through shared memory. A
+    worker that dies is replaced and its work done again; only a client with which two workers died, and one that
+    exceeds the time limit, is left out with the reason.
 
     Args:
-        workers: How many processes; as many as the machine has cores for us by default.
+        workers: How many processes, or threads; as many as the machine has cores for us by default.
         clock: Tells seconds.
 
     >>> from shoal import run
@@ -49,7 +51,9 @@ class Workers(SimulatedClients):
         if workers is not None and workers < 1:
             raise BadInput(f"workers must be at least 1, not {workers}")
         self._clock = clock
-        self._pool = ProcessPool(workers or count)
+        self._threads = workers or count
+        self._pool = ProcessPool(self._threads)
+        self._tell: tuple[Layout, Arithmetic] | None = None  # of a run that processes have not been told of yet
         self._vectors_VP: Array | None = None  # those that workers know
         self._seconds_per_cost: dict[int, float] = {}  # by list of tasks: what such units took lately
         self._units: Sequence[Unit]  # of the present call, as the next three
@@ -60,18 +64,23 @@ class Workers(SimulatedClients):
 
     @property
     def workers(self) -> int:
-        """How many processes there are."""
-        return len(self._pool.workers)
+        """How many processes work at a time, or threads."""
+        return self._threads
 
     def open(self, layout: Layout, arithmetic: Arithmetic) -> None:
         """A new run begins."""
         self.forget(layout)
-        self._vectors_VP = None
-        self._pool.open(layout, arithmetic)
+        self._vectors_VP = self._source = None
+        self._net = Net(layout, arithmetic) if arithmetic.kernel == "native" else None
+        self._tell = layout, arithmetic
+        if self._net is None or self._net.native is None:
+            self._start()
 
     def set_federation(self, federation: Source) -> None:
         """From now on clients hold this federation's data."""
-        self._pool.set_federation(federation)
+        self._source = federation
+        if self._tell is None:
+            self._pool.set_federation(federation)
 
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
         """Run units; they come back in the order in which they end."""
@@ -96,10 +105,20 @@ class Workers(SimulatedClients):
     def close(self) -> None:
         """End all processes."""
         self._pool.close()
+        self._net = self._source = self._laid_out = None
+
+    def _start(self) -> None:
+        """Tell processes of the run, if they have not been told; the first time this starts them."""
+        if self._tell is not None:
+            self._pool.open(*self._tell)
+            self._tell = None
+            if self._source is not None:
+                self._pool.set_federation(self._source)
 
     def _prepare(self, units: Sequence[Unit], models_KP: Array | None) -> None:
         """Tell workers what all units of a call have in common."""
         self._begin(models_KP)
+        self._start()
         self._pool.revive()
         vectors_VP = self.snapshot()[1]
         if self._vectors_VP is not vectors_VP:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from shoal.backends.unit import Slice, cut
 from shoal.data.federation import Federation
 from shoal.data.samples import View
 from shoal.errors import ShoalError
-from shoal.tasks.evaluate import SLICE, poll
+from shoal.tasks.evaluate import SLICE, Evaluate, poll
 from shoal.types import Array, Bulk, Cohort, Field
 
 
@@ -41,31 +42,59 @@ class Pool:
     jobs: tuple[Job, ...]
 
 
-def lay_out(federation: Federation, split: str, known: Sequence[tuple[str, int]]) -> Pool:
+@dataclass(frozen=True)
+class Asked:
+    """Clients and their samples of a split, whatever their models: worked out once for a cohort that comes again."""
+
+    cohort: Cohort
+    turns_N: Array  # quarter turns of each one's images
+    index_S: Array  # samples of the first client, the second, ...
+    owner_S: Array  # whose they are
+    labels_S: Array  # what their owners call them
+    samples: int  # of the whole federation
+
+    @classmethod
+    def of(cls, federation: Federation, split: str, cohort: Cohort) -> Asked:
+        """Samples and labels of clients that are there."""
+        places_N = federation.places(cohort)
+        turns_N = np.array([view.turns % 4 for view in federation.views])[federation.view_numbers(places_N)]
+        index_S, owner_S = federation.rows(split).take(places_N)
+        return cls(cohort, turns_N, index_S, owner_S, federation.labels(index_S, places_N[owner_S]), len(federation.y))
+
+
+def lay_out(asked: Asked, which_N: Array) -> Pool:
     """Which samples must go through which model, and who asked for them.
 
     Args:
-        federation: All samples.
-        split: Those that are asked about.
-        known: Clients, each with the number of its model; -1: all models vote.
+        asked: The clients and their samples.
+        which_N: The number of each one's model; -1: all models vote.
 
     Returns:
         The clients laid out for work in bulk.
     """
-    cohort = tuple(client for client, _ in known)
-    places_N, which_N = federation.places(cohort), np.array([k for _, k in known], np.int64)
-    turns_N = np.array([view.turns % 4 for view in federation.views])[federation.view_numbers(places_N)]
-    index_S, owner_S = federation.rows(split).take(places_N)
-    labels_S = federation.labels(index_S, places_N[owner_S])
     jobs = []
-    for k, turns in sorted(set(zip(which_N.tolist(), turns_N.tolist(), strict=True))):
-        members_M = np.flatnonzero((which_N == k) & (turns_N == turns))
-        number_N = np.full(len(known), -1)
+    for k, turns in sorted(set(zip(which_N.tolist(), asked.turns_N.tolist(), strict=True))):
+        members_M = np.flatnonzero((which_N == k) & (asked.turns_N == turns))
+        number_N = np.full(len(which_N), -1)
         number_N[members_M] = np.arange(len(members_M))
-        mine = np.flatnonzero(number_N[owner_S] >= 0)
-        samples, place = np.unique(index_S[mine], return_inverse=True)
-        jobs.append(Job(k, turns, members_M, samples, place, labels_S[mine], number_N[owner_S[mine]]))
-    return Pool(cohort, which_N, tuple(jobs))
+        owner_S = number_N[asked.owner_S]
+        mine = np.flatnonzero(owner_S >= 0)
+        samples, place = distinct(asked.index_S[mine], asked.samples)
+        jobs.append(Job(k, turns, members_M, samples, place, asked.labels_S[mine], owner_S[mine]))
+    return Pool(asked.cohort, which_N, tuple(jobs))
+
+
+def distinct(index_S: Array, samples: int) -> tuple[Array, Array]:
+    """The different places, sorted, and where each place stands among them: `np.unique` of places below `samples`.
+
+    >>> distinct(np.array([7, 3, 7]), 10)
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    number = np.zeros(samples, np.int64)
+    number[index_S] = 1
+    found = np.flatnonzero(number)
+    number[found] = np.arange(len(found))
+    return found, number[index_S]
 
 
 def in_bulk(
@@ -84,14 +113,11 @@ def in_bulk(
     Returns:
         The fields, stacked in the order of the pool.
     """
-    units: list[Unit] = []
-    ends = [0]
-    for job in pool.jobs:
-        several = range(len(models_KP)) if job.which < 0 else [job.which]
-        view = View(turns=job.turns)
-        units += [Slice(bulk, piece, view, j) for j in several for piece in cut(job.samples, SLICE)]
-        ends.append(len(units))
-    outcomes = dict(backend.run(units, models_KP))
+    several = [range(len(models_KP)) if job.which < 0 else [job.which] for job in pool.jobs]
+    pieces = [(k, job.samples, job.turns) for job, ks in zip(pool.jobs, several, strict=True) for k in ks]
+    plain = getattr(type(bulk), "forward", None) is Evaluate.forward
+    rows = backend.log_probabilities(pieces, models_KP) if plain else None
+    said = iter(in_slices(bulk, pieces, backend, models_KP, classes) if rows is None else rows)
     dims = {"C": classes}
     out: dict[str, Array] = {
         name: np.zeros(
@@ -99,14 +125,26 @@ def in_bulk(
         )
         for name, f in fields.items()
     }
-    for job, first, last in zip(pool.jobs, ends, ends[1:], strict=False):
-        rows = np.concatenate([rows_of(outcomes[u]) for u in range(first, last)] or [np.zeros((0, classes))])
-        voters = max(len(rows) // max(len(job.samples), 1), 1)
-        rows_SC = poll(np.split(rows, voters))
+    for job, ks in zip(pool.jobs, several, strict=True):
+        rows_SC = poll([*islice(said, len(ks))] or [np.zeros((0, classes))])
         answers = bulk.tally(rows_SC[job.place], job.labels, job.owner, len(job.members))
         for name, values in answers.items():
             out[name][job.members] = values
     return out
+
+
+def in_slices(
+    bulk: Bulk, pieces: Sequence[tuple[int, Array, float]], backend: Backend, models_KP: Array, classes: int
+) -> list[Array]:
+    """What the task makes of each piece, cut into slices that are units of work."""
+    units: list[Unit] = []
+    ends = [0]
+    for k, samples, turns in pieces:
+        units += [Slice(bulk, part, View(turns=turns), k) for part in cut(samples, SLICE)]
+        ends.append(len(units))
+    outcomes = dict(backend.run(units, models_KP))
+    found = [[rows_of(outcomes[u]) for u in range(i, j)] for i, j in pairwise(ends)]
+    return [np.concatenate(rows or [np.zeros((0, classes))]) for rows in found]
 
 
 def rows_of(outcome: Outcome) -> Array:

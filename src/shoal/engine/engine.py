@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,17 @@ import numpy as np
 from shoal.backends.backend import Backend, Outcome, Unit
 from shoal.backends.unit import Chain, OneClient
 from shoal.data.federation import Federation, Source
-from shoal.engine.bulk import Pool, in_bulk, lay_out
+from shoal.engine.bulk import Asked, Pool, in_bulk, lay_out
 from shoal.engine.ledger import Count, Ledger
+from shoal.engine.present import NOT_THERE, Present, remember
 from shoal.errors import BadInput, TooFewAnswers
 from shoal.layout import Layout
 from shoal.net import PLAIN, Arithmetic
 from shoal.seeds import Key
-from shoal.types import Answers, Array, Cohort, Failure, Memory, Roster, Task, expect
-from shoal.validate import check, check_declaration
+from shoal.types import Answers, Array, Cohort, CohortAnswers, Failure, Memory, Roster, Task, expect
+from shoal.validate import check, check_all, check_declaration, has_cohort_form
 
-POOLS = 4  # cohorts laid out for work in bulk that are kept for the next round
+NOBODY: Array = np.zeros(0, np.int64)
 
 
 class Engine:
@@ -58,7 +59,7 @@ class Engine:
         self._backend, self._min_answers, self._timeout = backend, min_answers, timeout
         self._ledger = Ledger()
         self._federation: Source | None = None
-        self._pools: dict[tuple[str, Cohort, bytes], tuple[Pool, tuple[Failure, ...]]] = {}
+        self._forget()
         backend.open(layout, arithmetic)
 
     @property
@@ -75,7 +76,7 @@ class Engine:
         """
         if federation is not self._federation:
             self._federation = federation
-            self._pools = {}
+            self._forget()
             self._backend.set_federation(federation)
 
     def map(
@@ -120,33 +121,30 @@ class Engine:
         """
         assert self._federation is not None
         check_declaration(task)
-        sent = np.full(len(cohort), -1) if which_N is None else np.asarray(which_N)
+        sent = np.full(len(cohort), -1) if which_N is None else np.asarray(which_N, np.int64)
         models_KP = None if models_KP is None else self._fitting(task, models_KP)
-        bulk, pooled = task.bulk, self._federation.in_memory if self._backend.holds_data else None
-        if bulk is not None and pooled is not None and models_KP is not None:
-            pool, failed = self._pool(pooled, bulk.split, cohort, sent)
-            stacked = in_bulk(bulk, task.fields, pool, self._backend, models_KP, self.layout.classes)
-            self._count(task, len(pool.cohort), len(pool.cohort), models_KP)
-            return Answers(pool.cohort, pool.which_N, stacked, failed, models_KP)
-        known, failed = self._present(cohort, sent)
-        sizes = self.clients.sizes([client for client, _ in known])
-        units = [
-            OneClient(task, client, k, key.of(client), size or 0, self._timeout)
-            for (client, k), size in zip(known, sizes, strict=True)
-        ]
-        good, bad, accepted = [], list(failed), []
-        outcomes = self._run(units, models_KP)
-        for number, ((client, k), size, out) in enumerate(zip(known, sizes, outcomes, strict=True)):
-            reason = None if out.answer is None else self._check(task, out.answer, models_KP, size or 0)
-            if out.answer is None or reason:
-                bad += out.failed or (Failure(client, str(reason)),)
-            else:
-                good.append((client, k, out.answer))
-                accepted.append(number)
-        self._backend.keep(accepted)
-        self._count(task, len(known), len(known) - len(bad) + len(failed), models_KP, [c for c, _ in known])
+        here = self._present(cohort, sent)
+        sent = sent[here.order_N]
+        in_memory = self._federation.in_memory if self._backend.holds_data else None
+        if task.bulk is not None and in_memory is not None and models_KP is not None:
+            pool = self._pool(in_memory, task.bulk.split, here, sent)
+            fields = in_bulk(task.bulk, task.fields, pool, self._backend, models_KP, self.layout.classes)
+            self._count(task, len(here), len(here), models_KP)
+            return Answers(here.clients, sent, fields, here.gone, models_KP)
+        whole = None
+        if in_memory is not None and here.clients and here.single and self._timeout is None and has_cohort_form(task):
+            whole = self._backend.whole_cohort(task, here.clients, models_KP, sent, key)
+        if whole is None:
+            fields, reasons = self._one_by_one(task, here, models_KP, sent, key)
+        else:
+            fields, reasons = self._judged(task, whole, here, models_KP)
+        good = np.array([i for i in range(len(here)) if i not in reasons], int) if reasons else np.arange(len(here))
+        bad = (*here.gone, *(Failure(here.clients[i], reasons[i]) for i in sorted(reasons)))
+        self._backend.keep(good.tolist())
+        self._count(task, len(here), len(good), models_KP, here.sizes_N)
         self._log(task, bad)
-        return self._stack(task, good, bad, models_KP)
+        cohort = tuple(here.clients[i] for i in good) if reasons else here.clients
+        return Answers(cohort, fields["choice"] if "choice" in fields else sent[good], fields, bad, models_KP)
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers:
         """In each group clients work one after the other, each from where the one before it ended.
@@ -167,25 +165,27 @@ class Engine:
         chains: list[Chain] = []
         absent: list[Failure] = []
         for group, k in zip(groups, which_M, strict=True):
-            known, missing = self._present(group, np.full(len(group), k), ordered=False)
-            absent += missing
-            names = tuple(c for c, _ in known)
-            sizes = {c: self.clients.size(c) for c in names}
+            announced = list(zip(group, self.clients.sizes(group), strict=True))
+            sizes = {c: size for c, size in announced if size}
+            absent += [Failure(c, NOT_THERE) for c, size in announced if size is None]
+            names = tuple(c for c in group if c in sizes)
             chains.append(Chain(task, names, int(k), key, dims, sizes, sum(sizes.values()), self._timeout))
-        good, bad, accepted = [], list(absent), []
+        answers, bad, accepted = [], list(absent), []
         for number, (chain, out) in enumerate(zip(chains, self._run(chains, models_KP), strict=True)):
             bad += out.failed
             if out.answer is not None:
-                good.append((str(number), int(which_M[number]), out.answer))
+                answers.append(out.answer)
                 accepted.append(number)
             elif not chain.clients:
                 self._ledger.events.append({"kind": "empty group", "task": task.name, "group": number})
         self._backend.keep(accepted)
-        hops = [c for chain in chains for c in chain.clients]
+        hops = np.array([chain.sizes[c] for chain in chains for c in chain.clients], int)
         self._count(task, len(hops), len(hops) - len(bad) + len(absent), models_KP, hops)
         self._log(task, bad)
-        self._enough(task, len(good), len(groups))
-        return self._stack(task, good, bad, models_KP)
+        self._enough(task, len(accepted), len(groups))
+        starts_M = np.asarray(which_M, np.int64)[np.array(accepted, int)]
+        names = tuple(map(str, accepted))
+        return Answers(names, starts_M, self._stack(task, answers, models_KP), tuple(bad), models_KP)
 
     def commit(self) -> None:
         """What clients kept in this round is kept."""
@@ -230,26 +230,53 @@ class Engine:
         what = f"the models sent with the task {task.name!r}"
         return expect(np.ascontiguousarray(models_KP), what, (None, self.layout.size), self.layout.dtype)
 
-    def _present(
-        self, cohort: Cohort, sent: Array, ordered: bool = True
-    ) -> tuple[list[tuple[str, int]], tuple[Failure, ...]]:
-        """The clients that are there, with their model; in canonical order. Who has no samples is left out quietly."""
-        triples = list(zip(cohort, sent.tolist(), self.clients.sizes(cohort), strict=True))
-        known = [(c, k) for c, k, size in triples if size is not None and size > 0]
-        gone = tuple(Failure(c, "not in the federation this round") for c, _, size in triples if size is None)
-        return (sorted(known) if ordered else known), gone
+    def _forget(self) -> None:
+        """Another federation: what was worked out for cohorts of the last one is of no use any more."""
+        self._here: dict[Hashable, Present] = {}
+        self._asked: dict[Hashable, Asked] = {}
+        self._pools: dict[Hashable, Pool] = {}
 
-    def _pool(
-        self, federation: Federation, split: str, cohort: Cohort, sent: Array
-    ) -> tuple[Pool, tuple[Failure, ...]]:
-        """The clients that are there, laid out for work in bulk; from the last round if nothing has changed."""
-        mark = (split, cohort, sent.tobytes())
-        if mark not in self._pools:
-            if len(self._pools) >= POOLS:
-                self._pools.pop(next(iter(self._pools)))
-            known, failed = self._present(cohort, sent)
-            self._pools[mark] = lay_out(federation, split, known), failed
-        return self._pools[mark]
+    def _present(self, cohort: Cohort, sent: Array) -> Present:
+        """The clients that are there; as worked out before if the cohort was asked before."""
+        here = self._here.get(cohort) or Present.of(self.clients, cohort, sent)
+        return remember(self._here, cohort, lambda: here) if here.single else here
+
+    def _pool(self, federation: Federation, split: str, here: Present, which_N: Array) -> Pool:
+        """The clients that are there, laid out for work in bulk; as the last time if nothing has changed."""
+
+        def make() -> Pool:
+            mark = (split, here.clients)
+            return lay_out(remember(self._asked, mark, lambda: Asked.of(federation, *mark)), which_N)
+
+        return remember(self._pools, (split, here.clients, which_N.tobytes()), make)
+
+    def _one_by_one(
+        self, task: Task, here: Present, models_KP: Array | None, which_N: Array, key: Key
+    ) -> tuple[dict[str, Array], dict[int, str]]:
+        """Every client is a unit: answers that can be used, stacked, and by row why the others cannot."""
+        asked = list(zip(here.clients, which_N.tolist(), here.sizes_N.tolist(), strict=True))
+        units = [OneClient(task, client, k, key.of(client), size, self._timeout) for client, k, size in asked]
+        good, reasons = [], {}
+        dims = self._dims(models_KP)
+        for i, (out, (_, _, size)) in enumerate(zip(self._run(units, models_KP), asked, strict=True)):
+            reason = None if out.answer is None else check(out.answer, task.fields, dims, self.layout.dtype, size)
+            if out.answer is None or reason:
+                reasons[i] = out.failed[0].reason if out.failed else str(reason)
+            else:
+                good.append(out.answer)
+        return self._stack(task, good, models_KP), reasons
+
+    def _judged(
+        self, task: Task, whole: CohortAnswers, here: Present, models_KP: Array | None
+    ) -> tuple[dict[str, Array], dict[int, str]]:
+        """The same of answers that are stacked already."""
+        if whole.failed is not None:
+            return self._stack(task, [], models_KP), dict.fromkeys(range(len(here)), whole.failed)
+        reasons = check_all(whole.fields, task.fields, self._dims(models_KP), self.layout.dtype, here.sizes_N)
+        if len(reasons) == len(here):
+            return self._stack(task, [], models_KP), reasons
+        good = [i for i in range(len(here)) if i not in reasons]
+        return {name: rows[good] if reasons else rows for name, rows in whole.fields.items()}, reasons
 
     def _run(self, units: Sequence[Unit], models_KP: Array | None) -> list[Outcome]:
         outcomes: dict[int, Outcome] = dict(self._backend.run(units, models_KP))
@@ -258,26 +285,21 @@ class Engine:
     def _dims(self, models_KP: Array | None) -> Mapping[str, int]:
         return {"P": self.layout.size, "K": 0 if models_KP is None else len(models_KP), "C": self.layout.classes}
 
-    def _check(self, task: Task, answer: Mapping[str, Any], models_KP: Array | None, announced: int) -> str | None:
-        return check(answer, task.fields, self._dims(models_KP), self.layout.dtype, announced)
-
-    def _stack(
-        self, task: Task, good: list[tuple[str, int, Mapping[str, Any]]], bad: list[Failure], models_KP: Array | None
-    ) -> Answers:
+    def _stack(self, task: Task, answers: Sequence[Mapping[str, Any]], models_KP: Array | None) -> dict[str, Array]:
         dims = self._dims(models_KP)
         fields = {}
         for name, spec in task.fields.items():
             kind = np.int64 if spec.kind != "float" else self.layout.dtype if spec.shape else np.float64
-            rows = np.empty((len(good), *(dims[letter] for letter in spec.shape)), kind)
-            for i, (_, _, answer) in enumerate(good):
+            rows = np.empty((len(answers), *(dims[letter] for letter in spec.shape)), kind)
+            for i, answer in enumerate(answers):
                 rows[i] = answer[name]
             fields[name] = rows
-        cohort = tuple(c for c, _, _ in good)
-        which_N = fields["choice"] if "choice" in fields else np.array([k for _, k, _ in good], int)
-        return Answers(cohort, which_N, fields, tuple(bad), models_KP)
+        return fields
 
-    def _count(self, task: Task, asked: int, came: int, models_KP: Array | None, workers: Sequence[str] = ()) -> None:
-        """Vectors sent to those asked and back from those who answered; bytes of the other fields beside them."""
+    def _count(self, task: Task, asked: int, came: int, models_KP: Array | None, sizes_N: Array = NOBODY) -> None:
+        """Vectors sent to those asked and back from those who answered; bytes of the other fields beside them; what
+        clients of these sizes worked.
+        """
         dims = self._dims(models_KP)
         sent = {"one": 1, "all": dims["K"], "none": 0}[task.models] if models_KP is not None else 0
         extra = min(task.uncounted, sent)
@@ -287,9 +309,9 @@ class Engine:
             asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small)
         )
         count.uncounted = asked * extra
-        for client in workers:
-            forward, backward = task.work(self.clients.size(client), dims["K"])
-            count.forward, count.backward = count.forward + forward, count.backward + backward
+        for size, times in zip(*map(np.ndarray.tolist, np.unique(sizes_N, return_counts=True)), strict=True):
+            forward, backward = task.work(size, dims["K"])
+            count.forward, count.backward = count.forward + times * forward, count.backward + times * backward
         self._ledger.add(task, count)
 
     def _log(self, task: Task, bad: Sequence[Failure]) -> None:

@@ -9,6 +9,8 @@ from itertools import pairwise
 
 from torch import nn
 
+from shoal.types import Array
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -92,6 +94,10 @@ class Network:
             if min(size) < 1:
                 return [], 0
         return found, self.stages[-1].maps * math.prod(size) if shape[0] == self.stages[0].channels else 0
+
+    def takes(self, x: Array) -> bool:
+        """Whether these are floats, as many in each sample as the first layer is given."""
+        return x.dtype.name in ("float32", "float64") and self.shapes(x.shape[1:])[1] == self.widths[0]
 
 
 def steps_of(module: nn.Module) -> Iterator[nn.Module]:

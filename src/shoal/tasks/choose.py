@@ -11,8 +11,8 @@ import numpy as np
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.tasks.losses import Losses
-from shoal.tasks.train import Train
-from shoal.types import Answer, Array, ClientData, Field, Memory, Solver, Task
+from shoal.tasks.train import Train, train_cohort
+from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Solver, Task
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,27 @@ class Choose(Task):
     ) -> tuple[Answer, Memory]:
         assert models is not None
         losses_K = Losses(self.split)(net, models, data, memory, key)[0]["losses"]
-        best = int(np.argmin(np.where(np.isfinite(losses_K), losses_K, np.inf)))
+        best = int(least(losses_K))
         if self.solver is None:
             return {"choice": best}, memory
         answer, keep = Train(self.solver)(net, models[best], data, memory, key)
         return {"choice": best, **answer}, keep
 
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
+        models_KP = cohort.models_KP
+        if models_KP is None or (self.solver is not None and not cohort.trains(self.solver)):
+            return None
+        best_N = least(cohort.losses_NK(self.split, models_KP))
+        if self.solver is None:
+            return CohortAnswers({"choice": best_N})
+        got = train_cohort(self.solver, cohort, [models_KP[k] for k in best_N], key)
+        return None if got is None else CohortAnswers({"choice": best_N, **got.fields}, got.memories)
+
     def work(self, samples: int, models: int) -> tuple[int, int]:
         trained = 0 if self.solver is None else self.solver.passes(samples)
         return samples * models + trained, trained
+
+
+def least(losses_NK: Array) -> Array:
+    """The place of the least finite loss along the last axis, ties to the lowest."""
+    return np.asarray(np.argmin(np.where(np.isfinite(losses_NK), losses_NK, np.inf), -1))

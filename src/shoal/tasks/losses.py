@@ -11,7 +11,7 @@ import numpy as np
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.tasks.evaluate import SLICE
-from shoal.types import Answer, Array, ClientData, Field, Memory, Task
+from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Task
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,24 @@ class Losses(Task):
         out = np.zeros(len(models), net.layout.dtype)
         for k, model_P in enumerate(models):
             net.load(model_P)
-            nll = [
-                -net.log_probabilities(x[i : i + SLICE])[np.arange(len(y[i : i + SLICE])), y[i : i + SLICE]]
-                for i in range(0, len(y), SLICE)
-            ]
-            out[k] = np.concatenate(nll).mean(dtype=np.float64) if nll else 0.0
+            rows = [net.log_probabilities(x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
+            out[k] = mean_loss(np.concatenate(rows), y, np.zeros(len(y), int), np.array([len(y)]))[0] if rows else 0.0
         return {"losses": out}, memory
+
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
+        if cohort.models_KP is None:
+            return None
+        return CohortAnswers({"losses": cohort.losses_NK(self.split, cohort.models_KP)})
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return samples * models, 0
+
+
+def mean_loss(logp_SC: Array, labels_S: Array, owner_S: Array, sizes_N: Array) -> Array:
+    """The mean loss of each of N clients, summed in float64 in the order of its samples; of no samples 0.
+
+    >>> mean_loss(np.log([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 0]), np.array([0, 0]), np.array([2, 0])).round(4)
+    array([1.0397, 0.    ])
+    """
+    nll_S = -logp_SC[np.arange(len(labels_S)), labels_S].astype(np.float64)
+    return np.asarray(np.bincount(owner_S, nll_S, minlength=len(sizes_N)) / np.maximum(sizes_N, 1))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal.layout import Layout
 from shoal.measures import client_cold_start
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.tasks.train import Train
-from shoal.tasks.train_in_stages import train_in_stages
-from shoal.types import Answer, Array, ClientData, Field, Memory, Solver, Task
+from shoal.tasks.train_in_stages import train_cohort_in_stages, train_in_stages
+from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Solver, Task
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class StoreDirections(Task):
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
         return {}, {**memory, **sent(models), "histogram": histogram(net, data)}
+
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers:
+        return CohortAnswers({}, cohort.keeping(**sent_to_all(cohort), histogram=fresh_histograms(cohort)))
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0
@@ -73,8 +77,23 @@ class Nearest(Task):
         if self.rest is None:
             return {"choice": nearest(net, data, keep, self.solver, key)}, keep
         answer = train_in_stages(net, keep["w0"], data, self.solver, self.rest, key)
-        choice = direction_of(net, keep, answer.pop("early"))
+        choice = direction_of(net.layout, keep["directions"], answer.pop("early"))
         return {"choice": choice, **answer}, keep
+
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
+        new = sent_to_all(cohort)
+        w0, directions = (new.get(name) or cohort.kept(name) for name in ("w0", "directions"))
+        solvers = [solver for solver in (self.solver, self.rest) if solver is not None]
+        complete = all(kept is not None for kept in (*w0, *directions))
+        if not complete or not all(cohort.trains(solver) for solver in solvers):
+            return None
+        memories = cohort.keeping(**new, histogram=fresh_histograms(cohort))
+        if self.rest is None:
+            updates_NP, _, _ = cohort.train(self.solver, w0, key)
+            return CohortAnswers({"choice": directions_of(cohort, directions, updates_NP)}, memories)
+        got = train_cohort_in_stages(cohort, np.stack(w0), self.solver, self.rest, key)
+        choice_N = directions_of(cohort, directions, got.pop("early"))
+        return CohortAnswers({"choice": choice_N, **got}, memories)
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         passes = self.solver.passes(samples) + (0 if self.rest is None else self.rest.passes(samples))
@@ -94,10 +113,27 @@ def histogram(net: Net, data: ClientData) -> Array:
 def nearest(net: Net, data: ClientData, memory: Mapping[str, Any], solver: Solver, key: Key) -> int:
     """The group whose direction the pre-training update is most like."""
     x, y = data("train")
-    return direction_of(net, memory, solver(net, memory["w0"], x, y, key).update_P)
+    update_P = solver(net, memory["w0"], x, y, key).update_P
+    return direction_of(net.layout, memory["directions"], update_P)
 
 
-def direction_of(net: Net, memory: Mapping[str, Any], update_P: Array) -> int:
+def direction_of(layout: Layout, directions_KP: Array, update_P: Array) -> int:
     """The group whose direction an update is most like."""
-    at = net.layout.trainable
-    return client_cold_start(memory["directions"][:, at], update_P[at])[0]
+    at = layout.trainable
+    return client_cold_start(directions_KP[:, at], update_P[at])[0]
+
+
+def sent_to_all(cohort: CohortAtWork) -> dict[str, list[Array]]:
+    """What every client of a cohort keeps of w_0 and the directions, if they were sent any."""
+    return {name: [value] * len(cohort.clients) for name, value in sent(cohort.models_KP).items()}
+
+
+def fresh_histograms(cohort: CohortAtWork) -> list[Array]:
+    """Label counts of the training samples, for each client an array of its own."""
+    return [row_C.copy() for row_C in cohort.histograms_NC("train")]
+
+
+def directions_of(cohort: CohortAtWork, directions: Sequence[Array], updates_NP: Array) -> Array:
+    """For each client the group whose direction its update is most like."""
+    found = [direction_of(cohort.layout, d_KP, u_P) for d_KP, u_P in zip(directions, updates_NP, strict=True)]
+    return np.array(found, np.int64)

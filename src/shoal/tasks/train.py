@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.types import Answer, Array, ClientData, Field, Memory, Solver, Task
+from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Solver, Task
 
 
 @dataclass(frozen=True)
@@ -44,5 +44,21 @@ class Train(Task):
         keep = memory if trained.velocity is None else {**memory, self.keeps: trained.velocity}
         return {"update": trained.update_P, "count": len(y), "loss": trained.loss}, keep
 
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
+        assert cohort.models_KP is not None
+        return train_cohort(self.solver, cohort, [cohort.models_KP[k] for k in cohort.which_N], key, self.keeps)
+
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return self.solver.passes(samples), self.solver.passes(samples)
+
+
+def train_cohort(
+    solver: Solver, cohort: CohortAtWork, starts: Sequence[Array], key: Key, keeps: str = "velocity"
+) -> CohortAnswers | None:
+    """What `Train` answers for a whole cohort, each client from its own start; None: client by client."""
+    velocities = cohort.kept(keeps)
+    if not cohort.trains(solver, velocities):
+        return None
+    updates_NP, losses_N, kept = cohort.train(solver, starts, key, velocities)
+    fields = {"update": updates_NP, "count": cohort.sizes_N("train"), "loss": losses_N}
+    return CohortAnswers(fields, {} if kept is None else cohort.keeping(**{keeps: kept}))

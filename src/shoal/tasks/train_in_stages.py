@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.tasks.train import Train
-from shoal.types import Answer, Array, ClientData, Field, Memory, Solver, Task
+from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Solver, Task
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,13 @@ class TrainInStages(Task):
         assert models is not None
         return train_in_stages(net, models, data, self.first, self.rest, key), memory
 
+    def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
+        models_KP = cohort.models_KP
+        assert models_KP is not None
+        if not (cohort.trains(self.first) and cohort.trains(self.rest)):
+            return None
+        return CohortAnswers(train_cohort_in_stages(cohort, models_KP[cohort.which_N], self.first, self.rest, key))
+
     def work(self, samples: int, models: int) -> tuple[int, int]:
         passes = self.first.passes(samples) + self.rest.passes(samples)
         return passes, passes
@@ -54,3 +63,15 @@ def train_in_stages(
     seen = first.passes(len(y)), rest.passes(len(y))
     loss = (seen[0] * early.loss + seen[1] * later.loss) / max(sum(seen), 1)
     return {"early": early.update_P, "update": early.update_P + later.update_P, "count": len(y), "loss": loss}
+
+
+def train_cohort_in_stages(
+    cohort: CohortAtWork, starts_NP: Array, first: Solver, rest: Solver, key: Key
+) -> dict[str, Array]:
+    """What `train_in_stages` gives, of a whole cohort whose clients can train with both."""
+    early_NP, early_N, _ = cohort.train(first, [*starts_NP], key)
+    later_NP, later_N, _ = cohort.train(rest, [*starts_NP + early_NP], key("rest"))
+    count_N = cohort.sizes_N("train")
+    seen = [np.array([solver.passes(n) for n in count_N.tolist()]) for solver in (first, rest)]
+    loss_N = (seen[0] * early_N + seen[1] * later_N) / np.maximum(seen[0] + seen[1], 1)
+    return {"early": early_NP, "update": early_NP + later_NP, "count": count_N, "loss": loss_N}
