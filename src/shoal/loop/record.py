@@ -61,10 +61,8 @@ def group_part(serving: Serving, federation: Source, seed: int) -> Row:
     if federation.truth is not None:
         row["members"]["truth"] = federation.truth[some].tolist()
     if federation.truth is not None and known.any():
-        from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-        row["ari"] = to_json(adjusted_rand_score(federation.truth[known], which_N[known]))
-        row["nmi"] = to_json(normalized_mutual_info_score(federation.truth[known], which_N[known]))
+        row["ari"] = to_json(metrics.adjusted_rand(federation.truth[known], which_N[known]))
+        row["nmi"] = to_json(metrics.mutual_information(federation.truth[known], which_N[known]))
     return row
 
 
