@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from shoal.types import Field
-from shoal.validate import check
+from shoal.validate import check, check_all
 from tests.support import FAULTS
 
 FIELDS = {"update": Field("float", ("P",)), "count": Field("count"), "loss": Field("float")}
@@ -59,3 +61,35 @@ def test_a_choice_is_one_of_the_models_sent() -> None:
     assert [check({"choice": k}, fields, dims, dtype, 1) for k in (-1, 0, 2, 3)] == [
         "choice is below 0", None, None, "choice is above 2",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [None, *(k for k in FAULTS if k != "raises")])
+def test_many_are_judged_as_each_alone(kind: str | None) -> None:
+    answers: list[Any] = [dict(GOOD), {**GOOD, "count": np.int64(3), "loss": np.float32(0.25)}, dict(GOOD)]
+    if kind is not None:
+        answers[1] = FAULTS[kind][0](answers[1])
+    dims, dtype, announced = {"P": 3}, np.dtype("float32"), [7, 3, 9]
+    alone = [check(a, FIELDS, dims, dtype, n) for a, n in zip(answers, announced, strict=True)]
+    assert check_all(answers, FIELDS, dims, dtype, announced) == alone
+    assert [reason is None for reason in alone] == [True, kind is None, True]
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        (Field("float", ("P",)), [np.full(3, 1e30, np.float32), np.zeros(3, np.float32)]),  # its square is infinite
+        (Field("float", ("P",), low=0), [np.zeros(3, np.float32), np.full(3, -1, np.float32)]),
+        (Field("float", low=0), [0.0, -1.0, 0.5]),
+        (Field("float"), [1, 0.5]),
+        (Field("int", high="K"), [0, 2, 1]),
+        (Field("int"), [2**63 - 1, 2**62, -(2**62)]),
+        (Field("int"), [1, True]),
+        (Field("count"), [7, 70, 71, 1.5, 0, np.float32(2)]),
+        (Field("int", ("P",)), [np.zeros(3, int), np.zeros(2, int)]),
+    ],
+)
+def test_fields_are_judged_as_each_value_alone(field: Field, values: list[Any]) -> None:
+    dims, dtype = {"P": 3, "K": 2}, np.dtype("float32")
+    alone = [check({"it": v}, {"it": field}, dims, dtype, 7) for v in values]
+    for n in range(len(values) + 1):
+        assert check_all([{"it": v} for v in values[:n]], {"it": field}, dims, dtype, [7] * n) == alone[:n]

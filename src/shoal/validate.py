@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from shoal.types import Answer, Array, Field, Task
 MAX_COUNT = 10**9  # no client counts more samples than this
 MAX_COUNT_RATIO = 10  # nor more than so many times the size it announced
 
+FLOATS, INTEGERS = (float, np.float64, np.float32), (int, np.int64, np.int32)  # what answers are mostly made of
 LETTERS = {"P": "the numbers of a model", "K": "the models sent", "C": "the classes"}  # of shapes in a declaration
 
 Dims = Mapping[str, int]
@@ -73,6 +75,55 @@ def check(answer: Answer, fields: Mapping[str, Field], dims: Dims, dtype: np.dty
         if reason:
             return reason
     return None
+
+
+def check_all(
+    answers: Sequence[Answer], fields: Mapping[str, Field], dims: Dims, dtype: np.dtype[Any], announced_N: Sequence[int]
+) -> list[str | None]:
+    """What `check` says of every answer: quickly where all are as they should be, else one by one.
+
+    Args:
+        answers: What left the clients.
+        fields: What the task declares.
+        dims: What the letters of shapes stand for.
+        dtype: That of models.
+        announced_N: Training samples that each client announced.
+
+    Returns:
+        A reason, or None, for each.
+
+    >>> fields = {"count": Field("count")}
+    >>> check_all([{"count": 7}, {"count": 2.5}], fields, {}, np.dtype("float32"), [7, 7])
+    [None, 'count 2.5 is not a whole number']
+    """
+    if all(isinstance(answer, Mapping) and answer.keys() == fields.keys() for answer in answers) and all(
+        _all_plain([answer[name] for answer in answers], field, dims, dtype, announced_N)
+        for name, field in fields.items()
+    ):
+        return [None] * len(answers)
+    return [check(answer, fields, dims, dtype, n) for answer, n in zip(answers, announced_N, strict=True)]
+
+
+def _all_plain(values: list[Any], field: Field, dims: Dims, dtype: np.dtype[Any], announced_N: Sequence[int]) -> bool:
+    """Whether the values of one field are right, each in a way that can be seen at once; if not, nothing is said."""
+    high = dims["K"] - 1 if field.high == "K" else field.high
+    if field.shape:
+        shape = tuple(dims[letter] for letter in field.shape)
+        free = field.kind == "float" and field.low is None and high is None
+        right = free and all(type(v) is np.ndarray and v.shape == shape and v.dtype == dtype for v in values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return right and all(math.isfinite(np.vdot(v, v)) for v in values)  # an infinite number makes it infinite
+    kinds = {"float": FLOATS, "int": INTEGERS, "count": (*FLOATS, *INTEGERS)}[field.kind]
+    if not all(type(v) in kinds for v in values):
+        return False
+    found_N = np.array(values)
+    if found_N.dtype.kind not in "fi" or not np.isfinite(found_N).all():
+        return False
+    if field.kind == "count":
+        most_N = np.minimum(MAX_COUNT, MAX_COUNT_RATIO * np.asarray(announced_N, np.float64))
+        return bool(((found_N == np.floor(found_N)) & (found_N >= 1) & (found_N <= most_N)).all())
+    low = field.low if field.low is not None else -(2.0**62)
+    return bool((found_N >= low).all() and (found_N <= (2.0**62 if high is None else high)).all())
 
 
 def not_an_answer(thing: object) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from shoal.layout import Layout
 from shoal.net import PLAIN, Arithmetic
 from shoal.seeds import Key
 from shoal.types import Answers, Array, Cohort, Failure, Memory, Roster, Task, expect
-from shoal.validate import check, check_declaration
+from shoal.validate import check_all, check_declaration
 
 POOLS = 4  # cohorts laid out for work in bulk that are kept for the next round
 
@@ -136,8 +138,8 @@ class Engine:
         ]
         good, bad, accepted = [], list(failed), []
         outcomes = self._run(units, models_KP)
-        for number, ((client, k), size, out) in enumerate(zip(known, sizes, outcomes, strict=True)):
-            reason = None if out.answer is None else self._check(task, out.answer, models_KP, size or 0)
+        reasons = self._check(task, outcomes, models_KP, [size or 0 for size in sizes])
+        for number, ((client, k), reason, out) in enumerate(zip(known, reasons, outcomes, strict=True)):
             if out.answer is None or reason:
                 bad += out.failed or (Failure(client, str(reason)),)
             else:
@@ -258,8 +260,17 @@ class Engine:
     def _dims(self, models_KP: Array | None) -> Mapping[str, int]:
         return {"P": self.layout.size, "K": 0 if models_KP is None else len(models_KP), "C": self.layout.classes}
 
-    def _check(self, task: Task, answer: Mapping[str, Any], models_KP: Array | None, announced: int) -> str | None:
-        return check(answer, task.fields, self._dims(models_KP), self.layout.dtype, announced)
+    def _check(
+        self, task: Task, outcomes: Sequence[Outcome], models_KP: Array | None, announced: Sequence[int]
+    ) -> list[str | None]:
+        """Why each of the answers cannot be used; None for one that can, and where none came."""
+        came = [i for i, out in enumerate(outcomes) if out.answer is not None]
+        answers = [outcomes[i].answer or {} for i in came]
+        found = check_all(
+            answers, task.fields, self._dims(models_KP), self.layout.dtype, [announced[i] for i in came]
+        )
+        reasons = dict(zip(came, found, strict=True))
+        return [reasons.get(i) for i in range(len(outcomes))]
 
     def _stack(
         self, task: Task, good: list[tuple[str, int, Mapping[str, Any]]], bad: list[Failure], models_KP: Array | None
@@ -282,14 +293,14 @@ class Engine:
         sent = {"one": 1, "all": dims["K"], "none": 0}[task.models] if models_KP is not None else 0
         extra = min(task.uncounted, sent)
         back = sum(f.shape == ("P",) for f in task.fields.values())
-        small = sum(8 * int(np.prod([dims[s] for s in f.shape])) for f in task.fields.values() if f.shape != ("P",))
+        small = sum(8 * prod(dims[s] for s in f.shape) for f in task.fields.values() if f.shape != ("P",))
         count = Count(
             asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small)
         )
         count.uncounted = asked * extra
-        for client in workers:
-            forward, backward = task.work(self.clients.size(client), dims["K"])
-            count.forward, count.backward = count.forward + forward, count.backward + backward
+        for size, times in Counter(self.clients.sizes(workers)).items():
+            forward, backward = task.work(size or 0, dims["K"])
+            count.forward, count.backward = count.forward + times * forward, count.backward + times * backward
         self._ledger.add(task, count)
 
     def _log(self, task: Task, bad: Sequence[Failure]) -> None:

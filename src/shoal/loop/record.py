@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -136,7 +135,7 @@ def ledger_part(ledger: Ledger, record: Record, layout: Layout) -> Row:
     nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.not_transmitted else {}
     looks = ledger.diagnostics_by_name()
     counts = sorted((ledger.counts | looks).items())
-    row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in counts}, "diagnostic": sorted(looks)}
+    row: Row = {"traffic": {name: {**vars(count), **nothing} for name, count in counts}, "diagnostic": sorted(looks)}
     if record.peer_transfers:
         count_peer_transfers_once(row["traffic"]["train"], record.peer_transfers)
     row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
