@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from math import prod
 from typing import Any
 
@@ -236,9 +237,10 @@ class Engine:
         self, cohort: Cohort, sent: Array, ordered: bool = True
     ) -> tuple[list[tuple[str, int]], tuple[Failure, ...]]:
         """The clients that are there, with their model; in canonical order. Who has no samples is left out quietly."""
-        triples = list(zip(cohort, sent.tolist(), self.clients.sizes(cohort), strict=True))
-        known = [(c, k) for c, k, size in triples if size is not None and size > 0]
-        gone = tuple(Failure(c, "not in the federation this round") for c, _, size in triples if size is None)
+        sizes = self.clients.sizes(cohort)
+        known = [*compress(zip(cohort, sent.tolist(), strict=True), sizes)]  # neither None nor 0
+        missing = [c for c, size in zip(cohort, sizes, strict=True) if size is None] if None in sizes else []
+        gone = tuple(Failure(c, "not in the federation this round") for c in missing)
         return (sorted(known) if ordered else known), gone
 
     def _pool(

@@ -19,6 +19,9 @@ from shoal.table import Table
 from shoal.types import Array, Ref
 
 
+PLAIN = {type(None), bool, int, float, str}  # what JSON holds as it is
+
+
 class Damaged(Exception):
     """A file that does not hold what was written."""
 
@@ -54,6 +57,8 @@ def encode(value: Any, arrays: dict[str, Array], seen: dict[int, str] | None = N
             raise TypeError("a map in a state must have strings as keys")
         return {"map": {k: encode(v, arrays, seen) for k, v in value.items()}}
     if isinstance(value, tuple):
+        if {*map(type, value)} <= PLAIN:
+            return {"tuple": [*value]}
         return {"tuple": [encode(v, arrays, seen) for v in value]}
     if value is None or isinstance(value, bool | int | float | str):
         return value
