@@ -87,13 +87,11 @@ class Table:
         shape = self.rows.shape[1:] if self.ids else np.shape(default)
         dtype = self.rows.dtype if self.ids else np.asarray(default).dtype
         out = np.empty((len(ids), *shape), dtype)
-        if not self.ids:
-            out[:] = default
-            return out
-        place_N = np.array([*map(self._place.get, ids, repeat(-1))], np.int64)
-        known_N = place_N >= 0
         out[:] = default
-        out[known_N] = self.rows[place_N[known_N]]
+        if self.ids:
+            place_N = np.array([*map(self._place.get, ids, repeat(-1))], np.int64)
+            known_N = place_N >= 0
+            out[known_N] = self.rows[place_N[known_N]]
         return out
 
 
