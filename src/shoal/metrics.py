@@ -145,8 +145,10 @@ def adjusted_rand(one_N: Array, other_N: Array) -> float:
     same, neither = both - n, n**2 - only_one - only_other - both
     if not only_one and not only_other:
         return 1.0
-    return 2.0 * (same * neither - only_one * only_other) / (
-        (same + only_one) * (only_one + neither) + (same + only_other) * (only_other + neither)
+    return (
+        2.0
+        * (same * neither - only_one * only_other)
+        / ((same + only_one) * (only_one + neither) + (same + only_other) * (only_other + neither))
     )
 
 
@@ -160,7 +162,8 @@ def mutual_information(one_N: Array, other_N: Array) -> float:
     Returns:
         From 0 to 1; 1 for two groupings with one group each.
 
-    >>> mutual_information(np.array([0, 0, 1, 1]), np.array([5, 5, 2, 2])), mutual_information(np.arange(4), np.zeros(4))
+    >>> pairs = np.array([0, 0, 1, 1])
+    >>> mutual_information(pairs, np.array([5, 5, 2, 2])), mutual_information(pairs, np.zeros(4))
     (1.0, 0.0)
     """
     table_AB = contingency(one_N, other_N)

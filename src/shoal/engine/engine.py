@@ -268,9 +268,7 @@ class Engine:
         """Why each of the answers cannot be used; None for one that can, and where none came."""
         came = [i for i, out in enumerate(outcomes) if out.answer is not None]
         answers = [outcomes[i].answer or {} for i in came]
-        found = check_all(
-            answers, task.fields, self._dims(models_KP), self.layout.dtype, [announced[i] for i in came]
-        )
+        found = check_all(answers, task.fields, self._dims(models_KP), self.layout.dtype, [announced[i] for i in came])
         reasons = dict(zip(came, found, strict=True))
         return [reasons.get(i) for i in range(len(outcomes))]
 

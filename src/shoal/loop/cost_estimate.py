@@ -11,7 +11,7 @@ import numpy as np
 from shoal.costs import d_comm, t_comm, t_comp
 from shoal.layout import Layout
 from shoal.loop.plan import Plan
-from shoal.loop.record import Row
+from shoal.loop.row import Row
 
 
 @dataclass(frozen=True)

@@ -29,20 +29,21 @@ PRODUCTS = {
     torch.conv2d: "conv",
     torch.conv3d: "conv",
 }
-FREE = frozenset(
-    """__add__ __eq__ __ge__ __get__ __getitem__ __gt__ __iadd__ __imul__ __isub__ __le__ __len__ __lt__ __mul__
-    __ne__ __neg__ __pow__ __radd__ __rmul__ __rpow__ __rsub__ __rtruediv__ __set__ __setitem__ __sub__ __truediv__
-    _set_grad_enabled _softmax abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d
-    add add_ all amax amin any arange as_tensor avg_pool1d avg_pool2d avg_pool3d batch_norm
-    binary_cross_entropy_with_logits bool cat celu chunk clamp clone contiguous cos cross_entropy detach dim div
-    div_ dropout dropout1d dropout2d dropout3d elu embedding empty empty_like eq exp expand expand_as eye flatten
-    float from_numpy full full_like gelu group_norm gt hardswish hardtanh index_select instance_norm
-    is_floating_point layer_norm leaky_relu linspace local_response_norm log log_softmax logsigmoid lt masked_fill
-    max max_pool1d max_pool2d max_pool3d mean min mish movedim mul mul_ narrow ne neg norm normalize numel one_hot
-    ones ones_like pad permute pow prelu rand rand_like randn randn_like relu relu6 relu_ repeat reshape rms_norm
-    rsqrt select selu sigmoid silu sin size softmax softplus split sqrt square squeeze stack std sub sub_ sum t
-    tanh tensor to transpose tril triu type unbind unflatten unsqueeze var view view_as where zeros zeros_like""".split()
-)
+NO_PRODUCTS = """
+__add__ __eq__ __ge__ __get__ __getitem__ __gt__ __iadd__ __imul__ __isub__ __le__ __len__ __lt__ __mul__ __ne__
+__neg__ __pow__ __radd__ __rmul__ __rpow__ __rsub__ __rtruediv__ __set__ __setitem__ __sub__ __truediv__
+_set_grad_enabled _softmax abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d add
+add_ all amax amin any arange as_tensor avg_pool1d avg_pool2d avg_pool3d batch_norm binary_cross_entropy_with_logits
+bool cat celu chunk clamp clone contiguous cos cross_entropy detach dim div div_ dropout dropout1d dropout2d dropout3d
+elu embedding empty empty_like eq exp expand expand_as eye flatten float from_numpy full full_like gelu group_norm gt
+hardswish hardtanh index_select instance_norm is_floating_point layer_norm leaky_relu linspace local_response_norm log
+log_softmax logsigmoid lt masked_fill max max_pool1d max_pool2d max_pool3d mean min mish movedim mul mul_ narrow ne
+neg norm normalize numel one_hot ones ones_like pad permute pow prelu rand rand_like randn randn_like relu relu6 relu_
+repeat reshape rms_norm rsqrt select selu sigmoid silu sin size softmax softplus split sqrt square squeeze stack std
+sub sub_ sum t tanh tensor to transpose tril triu type unbind unflatten unsqueeze var view view_as where zeros
+zeros_like
+"""  # functions of torch that multiply no matrices, and so count for nothing
+FREE = frozenset(NO_PRODUCTS.split())
 
 
 def flops_per_sample(layout: Layout, sample: Array) -> float | None:
@@ -105,7 +106,7 @@ class Counter(TorchFunctionMode):
     """
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.total = 0
 
     def __torch_function__(

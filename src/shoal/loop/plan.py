@@ -11,7 +11,7 @@ from shoal.data.drift import Drift
 from shoal.data.federation import Source
 from shoal.layout import Layout
 from shoal.loop.operations import flops_per_sample
-from shoal.loop.record import Row
+from shoal.loop.row import Row
 from shoal.net import Arithmetic
 from shoal.types import Algorithm, Array, Memory
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,12 +11,11 @@ from shoal import metrics
 from shoal.data.federation import Source
 from shoal.engine import Engine, Ledger
 from shoal.layout import Layout
+from shoal.loop.row import Row, to_json
 from shoal.seeds import Key, hash_ids
 from shoal.table import Serving
 from shoal.tasks import Evaluate
 from shoal.types import Answers, Array, Cohort, Record
-
-Row = dict[str, Any]
 
 MAX_MEMBERS = 1_000  # clients whose group is recorded
 
@@ -168,21 +166,6 @@ def share_lists(row: Row, before: Row) -> None:
     """
     now, then = row.get("clients", {}), before.get("clients", {})
     now.update({name: then[name] for name in ("ids", "total") if name in then and then[name] == now.get(name)})
-
-
-def to_json(value: Any) -> Any:
-    """Values as JSON holds them: numpy numbers and arrays as Python's own, nan as null."""
-    if isinstance(value, np.ndarray):
-        return to_json(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(k): to_json(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, np.integer):
-        return int(value)
-    return bool(value) if isinstance(value, np.bool_) else value
 
 
 def clients_to_test(federation: Source, want: int | None, seed: int) -> Cohort:

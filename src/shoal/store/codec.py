@@ -18,7 +18,6 @@ from safetensors.numpy import save_file
 from shoal.table import Table
 from shoal.types import Array, Ref
 
-
 PLAIN = {type(None), bool, int, float, str}  # what JSON holds as it is
 
 
