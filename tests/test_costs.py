@@ -13,7 +13,8 @@ from shoal.backends import Serial
 from shoal.costs import Parallel, d_comm, t_comm, t_comp
 from shoal.data.federation import Federation
 from shoal.layout import Layout
-from shoal.loop.cost_estimate import estimate, flops_per_sample
+from shoal.loop.cost_estimate import estimate
+from shoal.loop.operations import flops_per_sample
 from shoal.models import factory
 from shoal.setup.prepare import prepare
 

@@ -30,7 +30,7 @@ def test_home_and_entry_points_are_loaded_when_somebody_asks(monkeypatch: pytest
         asked.append(group)
         return [Point(shapes)]
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     monkeypatch.setattr(registry, "import_module", lambda name: shapes("disc")(type("Disc", (), {"__module__": name})))
     assert asked == []
     assert (list(shapes), len(shapes), "star" in shapes) == (["disc", "star"], 2, True)

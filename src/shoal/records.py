@@ -54,10 +54,12 @@ class Roster:
 
     def sizes(self, cohort: Sequence[str]) -> list[int | None]:
         """The training sizes of several clients; None for those that are not there."""
-        place, sizes_N = self._place, self.sizes_N
         if EVERYBODY in cohort:
             return [self.size(c) if c in self else None for c in cohort]
-        return [None if (i := place.get(c)) is None else int(sizes_N[i]) for c in cohort]
+        places = [*map(self._place.get, cohort)]
+        if None in places:
+            return [None if i is None else int(self.sizes_N[i]) for i in places]
+        return [int(n) for n in self.sizes_N[np.array(places, np.int64)].tolist()]
 
     def __contains__(self, client: str) -> bool:
         return client in self._place or client == EVERYBODY

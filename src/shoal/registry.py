@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module, invalidate_caches
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -108,6 +107,8 @@ class Registry(Mapping[str, T], Generic[T]):
         if self._loaded:
             return
         self._loaded = True
+        from importlib.metadata import entry_points
+
         if self._home:
             import_module(self._home)
         for point in entry_points(group=f"shoal.{self.kind.replace(' ', '_')}s"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +38,15 @@ class Key:
     client: str | None = None
 
     def __call__(self, purpose: str) -> Key:
-        return replace(self, purpose=f"{self.purpose}/{purpose}")
+        return Key(self.seed, f"{self.purpose}/{purpose}", self.round, self.client)
 
     def at(self, round: int) -> Key:
         """The same purpose in another round."""
-        return replace(self, round=round)
+        return Key(self.seed, self.purpose, round, self.client)
 
     def of(self, client: str) -> Key:
         """The same purpose for one client."""
-        return replace(self, client=client)
+        return Key(self.seed, self.purpose, self.round, client)
 
     def member(self, k: int) -> Key:
         """The same purpose under another seed; member 0 is the key itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -59,6 +60,12 @@ class Table:
         """
         if not ids:
             return self
+        if np.shape(rows)[1:] == self.rows.shape[1:] and all(map(self._place.__contains__, ids)):
+            out = self.rows.astype(np.asarray(rows).dtype)
+            out[[self._place[name] for name in ids]] = rows
+            known = Table(self.ids, out)
+            vars(known)["_place"] = self._place  # of the same clients
+            return known
         merged = tuple(sorted({*self.ids, *ids}))
         place = {name: i for i, name in enumerate(merged)}
         out = np.empty((len(merged), *np.shape(rows)[1:]), np.asarray(rows).dtype)
@@ -80,10 +87,11 @@ class Table:
         shape = self.rows.shape[1:] if self.ids else np.shape(default)
         dtype = self.rows.dtype if self.ids else np.asarray(default).dtype
         out = np.empty((len(ids), *shape), dtype)
-        known = [i for i, name in enumerate(ids) if name in self._place]
         out[:] = default
-        if known:
-            out[known] = self.rows[[self._place[ids[i]] for i in known]]
+        if self.ids:
+            place_N = np.array([*map(self._place.get, ids, repeat(-1))], np.int64)
+            known_N = place_N >= 0
+            out[known_N] = self.rows[place_N[known_N]]
         return out
 
 
@@ -197,7 +205,7 @@ class Serving:
     def served(self, ids: Cohort) -> Cohort:
         """Those of the clients that have a model."""
         has_N = self.which(ids) >= 0
-        return ids if has_N.all() else tuple(name for name, has in zip(ids, has_N, strict=True) if has)
+        return ids if has_N.all() else tuple(compress(ids, has_N.tolist()))
 
     def each(self, cohort: Cohort, layout: Layout) -> Iterator[Array]:
         """The model of every client, one after the other, with its personal part.

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Shoal
@@ -17,6 +18,40 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+LOOKING_AHEAD = "torch._dynamo torch._inductor torch.utils.flop_counter torch.onnx sympy"  # take seconds
+SELDOM = "sklearn pandas matplotlib jinja2 plotly mlflow scipy.stats scipy.optimize scipy.ndimage scipy.sparse.linalg"
+
+
+def modules_after(folder: Path, *words: str) -> set[str]:
+    """The modules that a command has imported when it ends."""
+    code = "import sys, shoal.cli.app as a; a.app(sys.argv[1:], standalone_mode=False); print('modules', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, cwd=folder)
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_a_run_imports_what_it_uses_and_who_reads_it_does_without_torch(tmp_path: Path) -> None:
+    spared = set(f"{LOOKING_AHEAD} {SELDOM} shoal.report shoal.ui shoal.bench".split())
+    found = modules_after(tmp_path, "run", "fedavg", "rounds=1", "engine=serial", "out=it")
+    assert "torch" in found
+    assert not found & spared
+    assert not modules_after(tmp_path, "resume", "it", "rounds=2") & spared
+    assert '"rounds": 2' in (tmp_path / "it" / "summary.json").read_text()
+    found = modules_after(tmp_path, "compare", "it")
+    assert "shoal.analysis.compare" in found
+    assert not found & {"torch", *spared}
+    found = modules_after(tmp_path, "report", "it")
+    assert (tmp_path / "it" / "report.html").exists()
+    assert not found & set(f"{LOOKING_AHEAD} sklearn pandas scipy.stats shoal.ui shoal.bench".split())
+
+
+def test_a_run_with_groups_and_a_list_import_what_they_use(tmp_path: Path) -> None:
+    spared = set(f"{LOOKING_AHEAD} {SELDOM} shoal.report shoal.ui shoal.bench".split())
+    words = ["run", "flexcfl", "groups=2", "pretrain_steps=2", "rounds=2", "engine=serial", "out=it"]
+    assert not modules_after(tmp_path, *words) & spared
+    assert (tmp_path / "it" / "summary.json").exists()
+    assert not modules_after(tmp_path, "list") & spared
 
 
 def test_help_names_commands_exit_codes_and_environment(shoal: Shoal) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from shoal.data import Federation
-from shoal.loop.record import clients_to_test, count_peer_transfers_once, mean_loss, sample_places, share_lists, to_json
+from shoal.loop.record import clients_to_test, count_peer_transfers_once, mean_loss, sample_places, share_lists
+from shoal.loop.row import to_json
 
 
 def federation(n: int) -> Federation:

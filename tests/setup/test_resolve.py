@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from shoal.data.federation import Federation
 from shoal.errors import BadInput
 from shoal.layout import seeded
 from shoal.setup import settings as settings_module
+from shoal.solvers import SGD
 
 
 @pytest.mark.parametrize("federation", [[1, 2], TensorDataset(torch.zeros(2, 3), torch.zeros(2)), {"a": 1}, 7])
@@ -81,3 +83,9 @@ def test_an_aggregate_goes_where_there_is_a_place_for_it(tmp_path: Path) -> None
         shoal.run(shoal.FedAvg(), rounds=1, aggregate="median", engine="serial")
     shoal.run("fedavg", rounds=0, engine="serial", out=tmp_path / "run")
     assert "aggregate =" not in (tmp_path / "run" / "config.toml").read_text()  # folders are as they were
+
+
+def test_the_keys_of_local_training_are_those_of_the_solver() -> None:
+    fields = {f.name for f in dataclasses.fields(SGD)}
+    assert set(settings_module.SOLVER_KEYS) == fields - {"shuffle", "terms"}
+    assert settings_module.Settings(lr=0.5, l2=0.1).solver() == SGD(lr=0.5, l2=0.1)

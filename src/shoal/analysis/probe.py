@@ -16,6 +16,7 @@ from shoal.errors import BadInput
 from shoal.layout import Layout, ModelFactory
 from shoal.measures import cosine, edc, madc, pairwise, relative_contrast
 from shoal.measures.gram import coordinates
+from shoal.metrics import adjusted_rand
 from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.selection import Random
@@ -192,7 +193,7 @@ def compare(
         clarity=values["clarity"],
         groups=k,
         labels_N=labels_N,
-        ari=None if planted_N is None else agreement(planted_N, labels_N),
+        ari=None if planted_N is None else adjusted_rand(planted_N, labels_N),
         cosine_NN=cosine_NN,
         madc_NN=madc_NN,
         edc_NN=edc_NN,
@@ -220,13 +221,6 @@ def fitted(x: Array, y: Array) -> tuple[float, float]:
     a = x - x.mean()
     slope = float(a @ (y - y.mean()) / (a @ a)) if np.ptp(x) else 0.0
     return slope, float(y.mean() - slope * x.mean())
-
-
-def agreement(planted_N: Array, labels_N: Array) -> float:
-    """The adjusted Rand index."""
-    from sklearn.metrics import adjusted_rand_score
-
-    return float(adjusted_rand_score(planted_N, labels_N))
 
 
 def by_group(labels_N: Array) -> Array:

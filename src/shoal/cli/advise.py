@@ -86,7 +86,7 @@ def command(changes: Mapping[str, Any], folder: Path) -> str:
 
 def documents(several: Sequence[Advice], folder: Path | None = None) -> list[dict[str, Any]]:
     """Advice for programs."""
-    from shoal.loop.record import to_json
+    from shoal.loop.row import to_json
 
     return [
         to_json(asdict(a)) | {"command": command(a.change, folder) if a.change and folder is not None else None}

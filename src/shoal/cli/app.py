@@ -47,7 +47,8 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         files = [word for word in args if word.endswith(".py") and "=" not in word and not word.startswith("-")]
-        guarded(import_files)(files)
+        if files:
+            guarded(import_files)(files)
         return super().parse_args(ctx, [word for word in args if word not in files])
 
     def resolve_command(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,6 +136,8 @@ def is_file(word: str) -> bool:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The settings of a file. The config.toml of a run is one: it repeats that run."""
+    import tomllib
+
     from shoal.store.folder import FORMAT, OWN
 
     try:

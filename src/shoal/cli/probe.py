@@ -70,7 +70,7 @@ def whole(key: str, value: str) -> int:
 
 def document(found: Probe) -> dict[str, Any]:
     """The probe for programs; the matrices are left out."""
-    from shoal.loop.record import to_json
+    from shoal.loop.row import to_json
 
     keys = ("model", "parameters", "contrast", "correlation", "line", "silhouette", "clarity", "groups", "ari")
     settings = found.settings.model_dump(include={"data", "partition", "seed", "data_seed", "lr", "batch", "steps"})

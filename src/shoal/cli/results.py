@@ -24,7 +24,7 @@ from shoal.analysis.table import (
 from shoal.analysis.units import duration, percent, size
 from shoal.cli.console import echo, table
 from shoal.errors import command
-from shoal.loop.record import to_json
+from shoal.loop.row import to_json
 
 
 def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary: Mapping[str, Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from shoal.clusterers.equal_size import ITERATIONS, equal_size_kmeans
 from shoal.errors import BadInput
@@ -119,6 +118,8 @@ def seat_the_rest(rows_ND: Array, groups: tuple[Array, ...]) -> tuple[Array, ...
     >>> [group.tolist() for group in seat_the_rest(counts, (np.array([0, 3]), np.array([1, 2])))]
     [[0, 3, 4], [1, 2]]
     """
+    from scipy.optimize import linear_sum_assignment
+
     rows_ND = np.asarray(rows_ND, np.float64)
     rest_R = np.setdiff1d(np.arange(len(rows_ND)), np.concatenate(groups))
     away_MD = np.stack([rows_ND[mine].sum(0) for mine in groups]) - rows_ND.sum(0) / len(groups)

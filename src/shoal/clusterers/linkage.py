@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 
 from shoal.clusterers.order import by_first
 from shoal.errors import BadInput, unknown
@@ -67,6 +65,9 @@ def _merges(distances_NN: Array, linkage: Linkage) -> Array:
         raise unknown("linkage", linkage, get_args(Linkage))
     if len(distances_NN) == 1:
         return np.zeros((0, 4))
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
     pairs = squareform(distances_NN, checks=False)
     if not np.isfinite(pairs).all():
         raise BadInput("a distance between two clients is not a finite number; they cannot be clustered.")

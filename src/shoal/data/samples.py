@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import rotate
 
 from shoal.types import EVERYBODY, Array
 
@@ -113,6 +112,8 @@ class View:
         turns = self.turns % 4
         if turns == int(turns):
             return np.ascontiguousarray(np.rot90(x, int(turns), axes=(-2, -1))) if turns else x
+        from scipy.ndimage import rotate
+
         x = x if np.issubdtype(x.dtype, np.floating) else x.astype(np.float32)
         return np.asarray(rotate(x, 90 * turns, axes=(-2, -1), reshape=False, order=1, mode="nearest"))
 

@@ -20,8 +20,9 @@ from shoal.layout import ModelFactory
 from shoal.loop.cost_estimate import estimate
 from shoal.loop.history import History, summarise
 from shoal.loop.plan import RoundResult
-from shoal.loop.record import share_lists, to_json
+from shoal.loop.record import share_lists
 from shoal.loop.rounds import run_rounds
+from shoal.loop.row import to_json
 from shoal.observers import Files, Observer, PeakMemory, make_trackers
 from shoal.setup.prepare import Prepared, build_plan, open_backend
 from shoal.setup.resolve import Resolved, resolve

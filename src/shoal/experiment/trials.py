@@ -16,8 +16,9 @@ from shoal.errors import BadInput, ShoalError
 from shoal.experiment.automatic import ONE, OWN
 from shoal.experiment.evidence import Evidence, Trial, label_distance
 from shoal.loop.plan import Plan
-from shoal.loop.record import Row, joined, sample_places
+from shoal.loop.record import joined, sample_places
 from shoal.loop.rounds import run_rounds
+from shoal.loop.row import Row
 from shoal.seeds import Key
 from shoal.setup.prepare import build_plan, cohort_size, load_federation
 from shoal.setup.resolve import Resolved

@@ -142,15 +142,15 @@ class Layout:
         order = ("trainable", "statistics", "counters")
         return max((p.stop for p in self.parts if order.index(p.role) <= order.index(role)), default=0)
 
-    @property
+    @cached_property
     def trainable(self) -> slice:
         return self._span("trainable")
 
-    @property
+    @cached_property
     def statistics(self) -> slice:
         return self._span("statistics")
 
-    @property
+    @cached_property
     def counters(self) -> slice:
         return self._span("counters")
 

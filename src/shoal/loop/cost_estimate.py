@@ -7,35 +7,11 @@ from dataclasses import dataclass
 from math import fsum
 
 import numpy as np
-import torch
-from torch import nn
 
 from shoal.costs import d_comm, t_comm, t_comp
 from shoal.layout import Layout
 from shoal.loop.plan import Plan
-from shoal.loop.record import Row
-from shoal.net import Net
-from shoal.types import Array
-
-
-def flops_per_sample(layout: Layout, sample: Array) -> float | None:
-    """Operations of the products and convolutions of one training step, forward and backward, for one sample.
-
-    None for recurrent networks, whose operations torch does not count.
-
-    >>> layout = Layout.of(lambda: nn.Linear(3, 2), np.zeros((1, 3)))
-    >>> flops_per_sample(layout, np.zeros((1, 3)))           # 2 * 3 * 2 forward, as many for the kernel's gradient
-    24.0
-    """
-    from torch.utils.flop_counter import FlopCounterMode
-
-    net = Net(layout)
-    if any(isinstance(m, nn.RNNBase) for m in net.module.modules()):
-        return None
-    net.module.eval()
-    with FlopCounterMode(display=False) as counter:
-        net.loss(net.module(net.tensor(sample)), torch.zeros(1, dtype=torch.int64)).backward()  # type: ignore[no-untyped-call]
-    return float(counter.get_total_flops())
+from shoal.loop.row import Row
 
 
 @dataclass(frozen=True)
@@ -78,8 +54,7 @@ def cost_model(plan: Plan, rounds: int) -> CostModel | None:
         return None
     sizes, which_N = np.unique(roster.sizes_N, return_inverse=True)
     passes = float(np.mean(np.array([solver.passes(int(n)) for n in sizes])[which_N]))
-    flops = flops_per_sample(plan.layout, plan.federation.sample())
-    return CostModel(parallel.each_round(len(roster)), passes, flops, plan.layout)
+    return CostModel(parallel.each_round(len(roster)), passes, plan.flops, plan.layout)
 
 
 def estimate(plan: Plan, rounds: int) -> Row:

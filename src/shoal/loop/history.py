@@ -8,7 +8,7 @@ from statistics import fmean, median, pvariance
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from shoal.errors import ShoalError
-from shoal.loop.record import Row
+from shoal.loop.row import Row
 
 if TYPE_CHECKING:
     import pandas as pd

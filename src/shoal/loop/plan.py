@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from shoal.data.drift import Drift
 from shoal.data.federation import Source
 from shoal.layout import Layout
-from shoal.loop.record import Row
+from shoal.loop.operations import flops_per_sample
+from shoal.loop.row import Row
 from shoal.net import Arithmetic
 from shoal.types import Algorithm, Array, Memory
 
@@ -51,6 +53,11 @@ class Plan:
     @property
     def splits(self) -> tuple[str, ...]:
         return ("test", "val") if self.federation.has("val") else ("test",)
+
+    @cached_property
+    def flops(self) -> float | None:
+        """Operations of a training step for one sample, counted when first asked for; None: they are not known."""
+        return flops_per_sample(self.layout, self.federation.sample())
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,12 +11,11 @@ from shoal import metrics
 from shoal.data.federation import Source
 from shoal.engine import Engine, Ledger
 from shoal.layout import Layout
+from shoal.loop.row import Row, to_json
 from shoal.seeds import Key, hash_ids
 from shoal.table import Serving
 from shoal.tasks import Evaluate
 from shoal.types import Answers, Array, Cohort, Record
-
-Row = dict[str, Any]
 
 MAX_MEMBERS = 1_000  # clients whose group is recorded
 
@@ -61,10 +58,8 @@ def group_part(serving: Serving, federation: Source, seed: int) -> Row:
     if federation.truth is not None:
         row["members"]["truth"] = federation.truth[some].tolist()
     if federation.truth is not None and known.any():
-        from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-        row["ari"] = to_json(adjusted_rand_score(federation.truth[known], which_N[known]))
-        row["nmi"] = to_json(normalized_mutual_info_score(federation.truth[known], which_N[known]))
+        row["ari"] = to_json(metrics.adjusted_rand(federation.truth[known], which_N[known]))
+        row["nmi"] = to_json(metrics.mutual_information(federation.truth[known], which_N[known]))
     return row
 
 
@@ -138,7 +133,7 @@ def ledger_part(ledger: Ledger, record: Record, layout: Layout) -> Row:
     nothing = {"down": 0, "up": 0, "bytes_down": 0, "bytes_up": 0} if record.not_transmitted else {}
     looks = ledger.diagnostics_by_name()
     counts = sorted((ledger.counts | looks).items())
-    row: Row = {"traffic": {name: {**asdict(count), **nothing} for name, count in counts}, "diagnostic": sorted(looks)}
+    row: Row = {"traffic": {name: {**vars(count), **nothing} for name, count in counts}, "diagnostic": sorted(looks)}
     if record.peer_transfers:
         count_peer_transfers_once(row["traffic"]["train"], record.peer_transfers)
     row["left_out"] = sum(e["kind"] == "left out" for e in ledger.events)
@@ -171,21 +166,6 @@ def share_lists(row: Row, before: Row) -> None:
     """
     now, then = row.get("clients", {}), before.get("clients", {})
     now.update({name: then[name] for name in ("ids", "total") if name in then and then[name] == now.get(name)})
-
-
-def to_json(value: Any) -> Any:
-    """Values as JSON holds them: numpy numbers and arrays as Python's own, nan as null."""
-    if isinstance(value, np.ndarray):
-        return to_json(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(k): to_json(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, np.integer):
-        return int(value)
-    return bool(value) if isinstance(value, np.bool_) else value
 
 
 def clients_to_test(federation: Source, want: int | None, seed: int) -> Cohort:

@@ -13,7 +13,8 @@ from shoal.errors import ShoalError, TooFewAnswers
 from shoal.loop.cost_estimate import cost_model
 from shoal.loop.current import CurrentFederation
 from shoal.loop.plan import Plan, RoundResult
-from shoal.loop.record import Row, evaluation_part, group_part, ledger_part, training_part
+from shoal.loop.record import evaluation_part, group_part, ledger_part, training_part
+from shoal.loop.row import Row
 from shoal.loop.similarity import needs_picture, similarity_part
 from shoal.seeds import Key
 from shoal.table import Serving

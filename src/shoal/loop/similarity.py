@@ -9,7 +9,8 @@ import numpy as np
 
 from shoal.data.federation import Source
 from shoal.layout import Layout
-from shoal.loop.record import Row, sample_places
+from shoal.loop.record import sample_places
+from shoal.loop.row import Row
 from shoal.measures import cosine_from_gram, gram, principal
 from shoal.table import Serving
 from shoal.types import Array, Record, Representation

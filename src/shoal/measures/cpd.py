@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from shoal.errors import BadInput, unknown
 from shoal.types import Array
@@ -52,6 +51,8 @@ def cpd_pairs(counts_MC: Array, sigma: float = 1.0, kernel: ClassKernel = "oneho
     >>> cpd_pairs(np.array([[2, 2], [5, 5], [1, 0]])).round(3).tolist()
     [0.0, 0.316, 0.316]
     """
+    from scipy.spatial.distance import pdist
+
     counts_MC = np.asarray(counts_MC, np.float64)
     if counts_MC.ndim != 2 or not (counts_MC >= 0).all() or not (counts_MC.sum(1) > 0).all():
         raise BadInput("class counts must be from 0 up, and every group needs at least one sample.")
@@ -80,4 +81,6 @@ def grouping_objective(counts_MC: Array) -> float:
     >>> grouping_objective(np.array([[3, 0], [0, 4], [3, 0]]))
     10.0
     """
+    from scipy.spatial.distance import pdist
+
     return float(pdist(np.asarray(counts_MC, np.float64)).sum())

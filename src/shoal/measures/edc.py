@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import svds
 
 from shoal.errors import BadInput
 from shoal.measures.gram import BLOCK, GRAM_UP_TO, gram, norms
@@ -73,6 +71,8 @@ def edc(rows_NP: Array, m: int) -> Array:
 
 def _top(gram_NN: Array, m: int) -> tuple[Array, Array]:
     """The m largest eigenvalues that stand out of the noise, falling, and their eigenvectors."""
+    from scipy.linalg import eigh
+
     n = len(gram_NN)
     value, vector = eigh(gram_NN, subset_by_index=(max(n - m, 0), n - 1))
     value, vector = value[::-1], vector[:, ::-1]
@@ -88,6 +88,8 @@ def _project(rows_NP: Array, vectors_PM: Array) -> Array:
 
 def _right_vectors(rows_NP: Array, m: int) -> Array:
     """The top m right singular vectors by Lanczos iteration, from a fixed start."""
+    from scipy.sparse.linalg import svds
+
     rows_NP = rows_NP.astype(np.result_type(rows_NP, np.float32), copy=False)
     start = np.random.default_rng(0).normal(size=min(rows_NP.shape)).astype(rows_NP.dtype)
     _, value, V = svds(rows_NP, k=m, v0=start)

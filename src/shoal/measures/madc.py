@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 
 from shoal.errors import BadInput
 from shoal.kernels import sums_of_larger
@@ -49,6 +48,8 @@ def manhattan(rows_NN: Array) -> Array:
     """
     larger_NN = sums_of_larger(rows_NN)
     if larger_NN is None:
+        from scipy.spatial.distance import pdist, squareform
+
         return np.asarray(squareform(pdist(rows_NN, "cityblock")))
     own_N = larger_NN.diagonal().copy()
     return 2 * larger_NN - own_N[:, None] - own_N

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 
 from shoal.errors import unknown
 from shoal.measures.cosine import cosine
@@ -31,6 +30,8 @@ def pairwise(rows_NP: Array, metric: Metric = "euclidean") -> Array:
     if metric == "euclidean":
         return np.asarray(np.sqrt(pairwise_squared_l2(rows_NP)))
     if metric == "manhattan":
+        from scipy.spatial.distance import pdist, squareform
+
         return np.asarray(squareform(pdist(np.asarray(rows_NP, np.float64), "cityblock"), checks=False))
     if metric == "cosine":
         distances_NN = 1.0 - cosine(rows_NP)

@@ -7,7 +7,6 @@ where every similarity inside a group is larger than every one across, and where
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 from shoal.errors import BadInput
 from shoal.measures.gram import norms
@@ -41,8 +40,18 @@ def pair_order(similarity_NN: Array, labels_N: Array) -> float:
         raise BadInput(
             "pairs inside groups and pairs across groups are compared: two groups, one of two clients or more."
         )
-    ranks_M = rankdata(similarity_NN[first, second])
+    ranks_M = mean_ranks(similarity_NN[first, second])
     return float((ranks_M[inside_M].sum() - inside * (inside + 1) / 2) / (inside * across))
+
+
+def mean_ranks(value_M: Array) -> Array:
+    """The place of each value among all, from 1 upwards; equal ones share the mean of their places.
+
+    >>> mean_ranks(np.array([7.0, 3.0, 7.0])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    sorted_M = np.sort(value_M)
+    return (np.searchsorted(sorted_M, value_M) + np.searchsorted(sorted_M, value_M, side="right") + 1) / 2
 
 
 def relative_deviation(rows_NP: Array, labels_N: Array) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from shoal.errors import BadInput, ShoalError, unknown
 from shoal.loop.history import History
 from shoal.loop.plan import Plan, RoundResult
-from shoal.loop.record import Row
+from shoal.loop.row import Row
 from shoal.observers.observer import Observer
 from shoal.store.folder import Folder
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from shoal.algorithms import ALGORITHMS
 from shoal.errors import BadInput
 from shoal.selection import All, Random, RoundRobinThenRandom
-from shoal.solvers import SGD
 from shoal.types import Select
+
+if TYPE_CHECKING:
+    from shoal.solvers import SGD
 
 __all__ = ["Settings", "check_settings"]
 
 AUTO = "auto"  # stands where the name of an algorithm stands, and is replaced by one that trials decide
-SOLVER_KEYS = tuple(f.name for f in dataclasses.fields(SGD) if f.name not in ("shuffle", "terms"))
+SOLVER_KEYS = ("lr", "epochs", "steps", "batch", "momentum", "momentum_memory", "weight_decay", "l2", "lr_decay")
 
 
 class Settings(BaseModel):
@@ -81,6 +81,8 @@ class Settings(BaseModel):
         return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
 
     def solver(self) -> SGD:
+        from shoal.solvers import SGD
+
         return SGD(**{name: getattr(self, name) for name in SOLVER_KEYS})
 
     def select(self, clients: int) -> Select:
@@ -127,4 +129,6 @@ def with_selection(algorithms: Iterable[str], settings: Settings) -> Settings:
 
 def needs_everybody(name: str) -> bool:
     """Whether an algorithm is made for full participation."""
+    from shoal.algorithms import ALGORITHMS  # brings torch, which whoever only reads settings does without
+
     return name != AUTO and bool(ALGORITHMS.traits(name)["needs_all_clients"])

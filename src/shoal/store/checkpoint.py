@@ -16,12 +16,15 @@ from shoal.store.folder import Folder
 KEPT = 2
 
 
-def save(folder: Folder, result: RoundResult) -> None:
-    """Write the result of a round, with the mark of its run, then remove all but the last checkpoints.
+def copied(folder: Folder, result: RoundResult) -> codec.Copied:
+    """What a checkpoint holds: the result of a round, as it is now, with the mark of its run.
 
     Args:
         folder: The run's folder.
         result: The round to save.
+
+    Returns:
+        What `save` writes.
     """
     value = {
         "run": folder.mark,
@@ -31,7 +34,19 @@ def save(folder: Folder, result: RoundResult) -> None:
         "library": result.library_VP,
         "world": dict(result.data_indices),
     }
-    codec.write(folder.checkpoints / f"round_{result.round:08d}.safetensors", value)
+    return codec.copied(value)
+
+
+def save(folder: Folder, round: int, copy: codec.Copied) -> None:
+    """Write the checkpoint of a round after all records so far, then remove all but the last ones.
+
+    Args:
+        folder: The run's folder.
+        round: Its number.
+        copy: What `copied` gave.
+    """
+    folder.sync()
+    codec.write_copy(folder.checkpoints / f"round_{round:08d}.safetensors", copy)
     for old in saved(folder.checkpoints)[:-KEPT]:
         old.unlink()
 

@@ -18,6 +18,8 @@ from safetensors.numpy import save_file
 from shoal.table import Table
 from shoal.types import Array, Ref
 
+PLAIN = {type(None), bool, int, float, str}  # what JSON holds as it is
+
 
 class Damaged(Exception):
     """A file that does not hold what was written."""
@@ -54,6 +56,8 @@ def encode(value: Any, arrays: dict[str, Array], seen: dict[int, str] | None = N
             raise TypeError("a map in a state must have strings as keys")
         return {"map": {k: encode(v, arrays, seen) for k, v in value.items()}}
     if isinstance(value, tuple):
+        if {*map(type, value)} <= PLAIN:
+            return {"tuple": [*value]}
         return {"tuple": [encode(v, arrays, seen) for v in value]}
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -97,15 +101,32 @@ def records_of(state: type) -> dict[str, type]:
     return {**found, "Table": Table, "Ref": Ref, state.__name__: state}
 
 
-def write(path: Path, value: Any) -> None:
-    """Save a value, all or nothing: the file appears under its name when it is complete on disk."""
+@dataclasses.dataclass(frozen=True)
+class Copied:
+    """A value as it was at one moment: whatever becomes of it, this can still be written."""
+
+    tree: Any
+    arrays: Mapping[str, Array]
+
+
+def copied(value: Any) -> Copied:
+    """A copy that `write_copy` takes, later or in another thread."""
     arrays: dict[str, Array] = {}
     tree = encode(value, arrays)
-    arrays = arrays or {"none": np.zeros(0, np.uint8)}
-    text = json.dumps(tree)
-    meta = {"tree": text, "crc": str(checksum(text, arrays))}
+    return Copied(tree, arrays or {"none": np.zeros(0, np.uint8)})
+
+
+def write(path: Path, value: Any) -> None:
+    """Save a value, all or nothing: the file appears under its name when it is complete on disk."""
+    write_copy(path, copied(value))
+
+
+def write_copy(path: Path, copy: Copied) -> None:
+    """What `write` does after the value was copied."""
+    text = json.dumps(copy.tree)
+    meta = {"tree": text, "crc": str(checksum(text, copy.arrays))}
     partial = path.with_name(f".{path.name}.partial")
-    save_file(arrays, partial, metadata=meta)
+    save_file(dict(copy.arrays), partial, metadata=meta)
     with open(partial, "rb") as file:
         os.fsync(file.fileno())
     partial.rename(path)

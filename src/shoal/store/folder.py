@@ -13,17 +13,18 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from shoal.errors import RunFolderError, ShoalError, command
-from shoal.layout import Layout
 from shoal.loop.history import History
-from shoal.loop.record import Row
+from shoal.loop.row import Row
 from shoal.store.environment import environment
-from shoal.store.models import save_models
-from shoal.table import Serving
+
+if TYPE_CHECKING:
+    from shoal.layout import Layout
+    from shoal.table import Serving
 
 __all__ = ["Folder", "flatten"]
 
@@ -201,6 +202,8 @@ class Folder:
 
     def finish(self, summary: Row, serving: Serving, layout: Layout, ids: tuple[str, ...]) -> None:
         """Models, groups and the summary; the summary is what says that a run is complete."""
+        from shoal.store.models import save_models  # brings torch, which readers of a folder do without
+
         save_models(self.path / "models", serving, layout)
         with open(self.path / "groups.csv", "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)

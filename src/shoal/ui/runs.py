@@ -15,7 +15,7 @@ from shoal.analysis.measured import number
 from shoal.analysis.table import clients_of
 from shoal.errors import RunFolderError
 from shoal.loop.history import HIDDEN, History, summarise
-from shoal.loop.record import Row
+from shoal.loop.row import Row
 from shoal.report.figures.curves import whom
 from shoal.report.loaded_run import environment_of, strange_files
 from shoal.store.folder import Folder, flatten

@@ -9,7 +9,7 @@ from typing import Any
 from shoal.algorithms import ALGORITHMS
 from shoal.analysis.measured import Shape, T, measured
 from shoal.loop.history import History
-from shoal.loop.record import Row
+from shoal.loop.row import Row
 
 
 @dataclass(frozen=True)
