@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
+from sklearn.metrics import adjusted_rand_score, f1_score, normalized_mutual_info_score
 
 from shoal import metrics
 
@@ -61,3 +61,24 @@ def test_discrepancy_is_a_mean_of_distances() -> None:
 
 def test_training_loss_weighs_by_samples() -> None:
     assert metrics.training_loss(np.array([1.0, 2.0]), np.array([3, 1])) == 1.25
+
+
+def test_agreement_by_hand() -> None:
+    # Groups {0,1,2},{3} against {0,1},{2,3}: of 6 pairs 1 is together in both, 2 only in the first, 1 only in the
+    # second, 2 in neither. ARI = 2 (1*2 - 2*1) / ((1+2)(2+2) + (1+1)(1+2)) = 0.
+    one, other = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
+    assert metrics.adjusted_rand(one, other) == 0
+    # Shared information: (2/4) ln((2/4) / (3/4 2/4)) + (1/4) ln((1/4) / (3/4 2/4)) + (1/4) ln((1/4) / (1/4 2/4)).
+    shared = 0.5 * np.log(4 / 3) + 0.25 * np.log(2 / 3) + 0.25 * np.log(2)
+    mean = (-0.75 * np.log(0.75) - 0.25 * np.log(0.25) + np.log(2)) / 2
+    assert metrics.mutual_information(one, other) == pytest.approx(shared / mean)
+
+
+def test_agreement_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 60, 300):
+        for k in (1, 2, 9):
+            one = rng.integers(0, k, n)
+            other = np.where(rng.random(n) < 0.5, one, rng.integers(-1, 5, n))
+            assert metrics.adjusted_rand(one, other) == pytest.approx(adjusted_rand_score(one, other))
+            assert metrics.mutual_information(one, other) == pytest.approx(normalized_mutual_info_score(one, other))

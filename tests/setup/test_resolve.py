@@ -88,4 +88,4 @@ def test_an_aggregate_goes_where_there_is_a_place_for_it(tmp_path: Path) -> None
 def test_the_keys_of_local_training_are_those_of_the_solver() -> None:
     fields = {f.name for f in dataclasses.fields(SGD)}
     assert set(settings_module.SOLVER_KEYS) == fields - {"shuffle", "terms"}
-    assert settings_module.Settings(lr=0.5, l2=0.1).solver() == SGD(lr=0.5, l2=0.1)
+    assert settings_module.check_settings({"lr": 0.5, "l2": 0.1}).solver() == SGD(lr=0.5, l2=0.1)
