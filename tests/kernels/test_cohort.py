@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import Any
 
 import numpy as np
@@ -219,3 +220,33 @@ def test_what_does_not_fit_is_refused() -> None:
         log_probabilities_many(
             conv, Store(np.zeros((1, 1, 3, 4), np.float32)), [(np.zeros(26, np.float32), np.arange(1), 1)]
         )
+
+
+def test_a_long_call_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two clients of some milliseconds each, in one thread; the first hand to stop it is raised before it begins."""
+    kernel = Native(Network((4, 3, 2), (True, True)), np.dtype(np.float32))
+    monkeypatch.setattr("shoal.kernels.cohort.LONG", 0)
+    given = (np.arange(10), np.array([0, 5, 10]), np.zeros(10, int), np.zeros(2, int), [np.zeros(23, np.float32)] * 2)
+    rest = ([1, 2], Plan(), Rule(0.1), [None, None], 1)
+    store = Store(np.zeros((10, 4), np.float32))
+    assert train_many(kernel, store, *given, *rest)[2].tolist() == [5, 5]
+    joined = threading.Thread.join
+
+    def interrupted(self: threading.Thread, timeout: float | None = None) -> None:
+        monkeypatch.setattr(threading.Thread, "join", joined)
+        raise KeyboardInterrupt
+
+    stops: list[int] = []
+    real = kernel.train_cohort
+
+    def slow(call: Any, *arguments: int) -> int:
+        while not ctypes.cast(call._obj.stop, ctypes.POINTER(ctypes.c_int32))[0]:
+            pass
+        stops.append(1)
+        return int(real(call, *arguments))
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    kernel.train_cohort = slow
+    with pytest.raises(KeyboardInterrupt):
+        train_many(kernel, store, *given, *rest)
+    assert stops == [1]

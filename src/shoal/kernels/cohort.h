@@ -11,7 +11,7 @@ typedef struct {
 static void FN(train_some)(void *given) {
     FN(training) *t = given;
     FN(bench) at = {.most = t->most};
-    for (int64_t i; (i = next_piece(&t->taken)) < t->count;)
+    for (int64_t i; !*t->c->stop && (i = next_piece(&t->taken)) < t->count;)
         if (FN(train)(t->c, &at, t->jobs + t->sequence[i])) __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
     for (int form = 0; form < 2; form++) FN(tear_down)(at.net + form);
     free(at.room);
@@ -57,7 +57,7 @@ static int FN(test_parts)(FN(testing) *t, FN(network) *net, REAL *x, int64_t *or
     for (int64_t k = 0; k < wide; k++) keep[k] = k < classes;
     for (int64_t i = 0; i < t->part; i++) order[i] = i;
     const REAL *loaded = NULL;
-    for (int64_t i, number = 0; (i = next_piece(&t->taken)) < t->parts;) {
+    for (int64_t i, number = 0; !*c->stop && (i = next_piece(&t->taken)) < t->parts;) {
         while (number + 1 < t->count && t->pieces[number + 1].from <= i) number++;
         const FN(piece) *p = t->pieces + number;
         const int64_t begin = (i - p->from) * t->part, size = p->n - begin < t->part ? p->n - begin : t->part;

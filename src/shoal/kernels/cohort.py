@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 pointer, i64, f64 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 KINDS = {np.dtype(np.uint8): 0, np.dtype(np.float32): 1, np.dtype(np.float64): 2}  # of stored samples
+LONG = 10**9  # multiplications of a call for which nobody who interrupts a run should have to wait
 PART = 64  # samples that a thread sends through a model at once; no bit depends on it
 WHOLE = np.dtype(np.int64)
 
@@ -30,6 +32,7 @@ class Call(ctypes.Structure):
         *((name, i64) for name in ("kind", "numbers", "batch", "pairs", "shuffle")),
         *((name, f64) for name in ("lr", "momentum", "decay_kernels", "decay_biases", "pull")),
         ("threads", i64),
+        ("stop", pointer),
     ]
 
 
@@ -193,13 +196,14 @@ def run_jobs(
     turns = turned(store.shape, turns_N, bool(network.stages))
     jobs["turn"] = [address(turns.get(t)) for t in turns_N.tolist()]
     sequence = np.argsort(-passes_N * jobs["n"], kind="stable")
-    with_call = Prepared(native, store, index_S, threads)
-    call = with_call.call
+    prepared = Prepared(native, store, index_S, threads)
+    call = prepared.call
     call.batch, call.pairs, call.shuffle = plan.batch, plan.pairs, plan.shuffle
     call.lr, call.momentum, call.pull = rule.lr, rule.momentum, rule.pull
     call.decay_kernels, call.decay_biases = rule.decay_kernels, rule.decay_biases
     most = max(1, min(plan.batch + plan.pairs, int(jobs["n"].max(initial=1))))
-    if len(jobs) and native.train_cohort(ctypes.byref(call), address(jobs), address(sequence), len(jobs), most):
+    work = int(passes_N.sum()) * network.multiplications(store.shape)
+    if len(jobs) and prepared.run(native.train_cohort, work, address(jobs), address(sequence), len(jobs), most):
         raise MemoryError("no memory for local training")
     return updates_NP, jobs["loss"].copy(), jobs["seen"].copy()
 
@@ -233,8 +237,8 @@ def log_probabilities_many(
     rows["first"] = np.cumsum(parts_N) - parts_N
     everywhere = np.concatenate(places) if places else np.zeros(0, np.int64)
     prepared = Prepared(native, store, everywhere, threads)
-    total = int(parts_N.sum())
-    if total and native.test_cohort(ctypes.byref(prepared.call), address(rows), len(rows), PART, total):
+    total, work = int(parts_N.sum()), len(everywhere) * network.multiplications(store.shape)
+    if total and prepared.run(native.test_cohort, work, address(rows), len(rows), PART, total):
         raise MemoryError("no memory for tests")
     return out
 
@@ -251,14 +255,29 @@ class Prepared:
             raise ValueError(f"samples of shape {'x'.join(map(str, store.shape))} do not fit the model")
         if len(index_S) and not (index_S.min() >= 0 and index_S.max() < len(store.x)):
             raise ValueError(f"a place outside the {len(store.x)} samples")
-        self.shapes, self.constants = np.array(stages, np.int64), store.constants()
+        self.shapes, self.constants, self.stop = np.array(stages, np.int64), store.constants(), np.zeros(1, np.int32)
         shift, scale = self.constants or (None, None)
         self.call = Call(
             stages=len(stages), layers=len(network.widths) - 1, size=network.size, trainable=network.trainable,
             norms=sum(s.norm is not None for s in network.stages), shapes=at(self.shapes), widths=at(native.widths),
             constants=at(native.constants), bias=at(native.bias), x=at(store.x), shift=at(shift), scale=at(scale),
             kind=KINDS[store.x.dtype], numbers=int(np.prod(store.shape, dtype=int)), threads=max(threads, 1),
+            stop=at(self.stop),
         )  # fmt: skip
+
+    def run(self, function: Callable[..., int], work: int, *arguments: int) -> int:
+        """What C gives back; `work` is in multiplications. Who interrupts a long call waits for the clients begun."""
+        if work < LONG or threading.current_thread() is not threading.main_thread():
+            return function(ctypes.byref(self.call), *arguments)
+        given: list[int] = []
+        thread = threading.Thread(target=lambda: given.append(function(ctypes.byref(self.call), *arguments)))
+        thread.start()
+        try:
+            thread.join()
+        finally:  # also when the wait was interrupted: the call must not outlive the arrays that it works on
+            self.stop[0] = 1
+            thread.join()
+        return given[0]
 
 
 def turned(shape: tuple[int, ...], turns_N: Array, images: bool) -> dict[int, Array]:

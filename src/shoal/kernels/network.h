@@ -11,6 +11,7 @@ typedef struct {
     int64_t batch, pairs, shuffle;
     double lr, momentum, decay_w, decay_b, mu;
     int64_t threads;
+    const volatile int32_t *stop; /* once it is not 0, nothing more is begun */
 } FN(call);
 
 typedef struct {

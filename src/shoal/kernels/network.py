@@ -95,6 +95,15 @@ class Network:
                 return [], 0
         return found, self.stages[-1].maps * math.prod(size) if shape[0] == self.stages[0].channels else 0
 
+    def multiplications(self, shape: Sequence[int]) -> int:
+        """Of one sample on its way forward.
+
+        >>> Network((4, 3, 2), (True, True)).multiplications((4,))
+        18
+        """
+        maps = (h * w * c * o * k * k for c, h, w, o, k, *_ in self.shapes(shape)[0])
+        return sum(maps) + sum(i * o for i, o in pairwise(self.widths))
+
     def takes(self, x: Array) -> bool:
         """Whether these are floats, as many in each sample as the first layer is given."""
         return x.dtype.name in ("float32", "float64") and self.shapes(x.shape[1:])[1] == self.widths[0]
