@@ -28,7 +28,7 @@ class Call(ctypes.Structure):
 
     _fields_ = [
         *((name, i64) for name in ("stages", "layers", "size", "trainable", "norms")),
-        *((name, pointer) for name in ("shapes", "widths", "constants", "bias", "x", "shift", "scale")),
+        *((name, pointer) for name in ("shapes", "widths", "constants", "bias", "x", "shift", "scale", "inverse")),
         *((name, i64) for name in ("kind", "numbers", "batch", "pairs", "shuffle")),
         *((name, f64) for name in ("lr", "momentum", "decay_kernels", "decay_biases", "pull")),
         ("threads", i64),
@@ -257,10 +257,14 @@ class Prepared:
             raise ValueError(f"a place outside the {len(store.x)} samples")
         self.shapes, self.constants, self.stop = np.array(stages, np.int64), store.constants(), np.zeros(1, np.int32)
         shift, scale = self.constants or (None, None)
+        self.inverse = None
+        if shift is not None and scale is not None and store.x.dtype == np.uint8:
+            self.inverse = 1 / scale if native.divides(at(shift), at(scale), scale.size) else None
         self.call = Call(
             stages=len(stages), layers=len(network.widths) - 1, size=network.size, trainable=network.trainable,
             norms=sum(s.norm is not None for s in network.stages), shapes=at(self.shapes), widths=at(native.widths),
             constants=at(native.constants), bias=at(native.bias), x=at(store.x), shift=at(shift), scale=at(scale),
+            inverse=at(self.inverse),
             kind=KINDS[store.x.dtype], numbers=int(np.prod(store.shape, dtype=int)), threads=max(threads, 1),
             stop=at(self.stop),
         )  # fmt: skip

@@ -7,6 +7,7 @@ typedef struct {
     const double *constants;                        /* of the stages' batch norms: eps and momentum */
     const uint8_t *bias;                            /* which layers have one */
     const void *x, *shift, *scale;                  /* samples as they are stored; inputs are (x - shift) / scale */
+    const float *inverse;                           /* of `scale`, where a multiplication does for bytes (bytes.h) */
     int64_t kind, numbers;                          /* bytes, floats or doubles: 0, 1, 2; so many a sample */
     int64_t batch, pairs, shuffle;
     double lr, momentum, decay_w, decay_b, mu;
@@ -145,14 +146,17 @@ static void FN(other_layers)(FN(network) *net, int64_t size) {
 }
 
 /* Samples as the network takes them, `row` numbers apart: bytes and floats are taken for floats, doubles for doubles,
- * and both rounded to the precision of the network last, as numpy would. A turn says where each pixel comes from. */
-#define READ(STORED, TAKEN)                                                                                      \
+ * and both rounded to the precision of the network last, as numpy would. A turn says where each pixel comes from.
+ * Samples lie far apart: those after the next are sent for while this one is read. */
+#define READ(STORED, TAKEN, QUOTIENT)                                                                            \
     for (int64_t i = 0; i < n; i++) {                                                                           \
         const STORED *from = (const STORED *)c->x + index[i] * c->numbers;                                      \
         const TAKEN *shift = c->shift, *scale = c->scale;                                                       \
-        REAL *to = turn ? spare : x + i * row;                                                                  \
+        REAL *restrict to = turn ? spare : x + i * row;                                                         \
+        const char *soon = (const char *)((const STORED *)c->x + index[i + 2 < n ? i + 2 : i] * c->numbers);    \
+        for (int64_t b = 0; b < c->numbers * (int64_t)sizeof(STORED); b += 64) __builtin_prefetch(soon + b);    \
         if (shift)                                                                                              \
-            for (int64_t j = 0; j < c->numbers; j++) to[j] = (REAL)(((TAKEN)from[j] - shift[j]) / scale[j]);    \
+            for (int64_t j = 0; j < c->numbers; j++) to[j] = (REAL)(QUOTIENT);                                  \
         else                                                                                                    \
             for (int64_t j = 0; j < c->numbers; j++) to[j] = (REAL)from[j];                                     \
         for (int64_t j = 0; turn && j < c->numbers; j++) x[i * row + j] = spare[turn[j]];                       \
@@ -160,12 +164,14 @@ static void FN(other_layers)(FN(network) *net, int64_t size) {
     }
 static void FN(read)(const FN(call) *c, const int64_t *index, int64_t n, const int64_t *turn, int64_t row, REAL *spare,
                      REAL *x) {
-    if (c->kind == 0) {
-        READ(uint8_t, float)
+    if (c->kind == 0 && c->inverse) {
+        READ(uint8_t, float, divided((float)from[j] - shift[j], scale[j], c->inverse[j]))
+    } else if (c->kind == 0) {
+        READ(uint8_t, float, ((float)from[j] - shift[j]) / scale[j])
     } else if (c->kind == 1) {
-        READ(float, float)
+        READ(float, float, (from[j] - shift[j]) / scale[j])
     } else {
-        READ(double, double)
+        READ(double, double, (from[j] - shift[j]) / scale[j])
     }
 }
 #undef READ

@@ -22,6 +22,7 @@
 #define MOST_PIXELS 6
 #endif
 
+#include "bytes.h"
 #include "order.h"
 #include "threads.h"
 

@@ -54,8 +54,12 @@ class Settings(BaseModel):
         " method's own",
     )
     val: float = Field(0.0, ge=0, lt=1, description="share of the training samples set aside for validation")
-    engine: Literal["serial", "local"] = Field("local", description="where clients work: this process or workers")
-    workers: int | None = Field(None, ge=1, description="worker processes of the local engine; default: one per core")
+    engine: Literal["serial", "local"] = Field(
+        "local", description="where clients work: one thread of this process, or all cores"
+    )
+    workers: int | None = Field(
+        None, ge=1, description="threads or processes of the local engine; default: one per core"
+    )
     kernel: Literal["auto", "torch", "native"] = Field(
         "auto",
         description="what trains: torch, or native (C, for perceptrons and small conv nets); auto: native where it can",
