@@ -6,11 +6,12 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.kernels.native import native
 from shoal.types import Array, expect
 
 if TYPE_CHECKING:
@@ -68,13 +69,19 @@ class Store:
         """Of a sample."""
         return tuple(self.x.shape[1:])
 
-    def constants(self) -> tuple[Array, Array] | None:
-        """What is taken off each number of a sample, and what the difference is divided by; None: neither."""
+    @cached_property
+    def constants(self) -> tuple[Array | None, Array | None, Array | None]:
+        """For each number of a sample what is taken off, what the difference is divided by, and, where a multiplication
+        does as well for bytes, by what; all none where samples are taken as they are."""
         if self.shift is None:
-            return None
+            return None, None, None
         dtype = np.float64 if self.x.dtype == np.float64 else np.float32
-        shift, scale = (np.broadcast_to(np.asarray(v, dtype), self.shape) for v in (self.shift, self.scale))
-        return np.ascontiguousarray(shift), np.ascontiguousarray(scale)
+        shift, scale = (
+            np.ascontiguousarray(np.broadcast_to(np.asarray(v, dtype), self.shape)) for v in (self.shift, self.scale)
+        )
+        found = native() if self.x.dtype == np.uint8 else None
+        quick = found is not None and found[1].divides(pointer(at(shift)), pointer(at(scale)), i64(scale.size))
+        return shift, scale, 1 / scale if quick else None
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ class Plan:
 
 
 def train_many(
-    native: Native,
+    kernel: Native,
     store: Store,
     index_S: Array,
     offsets: Array,
@@ -122,7 +129,7 @@ def train_many(
     """Every client trains from its own start.
 
     Args:
-        native: The kernel.
+        kernel: What trains.
         store: Where the samples are.
         index_S: The places of all clients' samples, one client after the other.
         offsets: Where each client's begin, and the end of the last.
@@ -148,11 +155,11 @@ def train_many(
     jobs["index"], jobs["label"] = (address(a) + 8 * offsets[:-1] for a in (index_S, labels_S))
     jobs["n"], jobs["steps"] = n_N, plan.steps_for(n_N)
     jobs["key"] = np.frombuffer(b"".join(k.to_bytes(16, "little") for k in keys), "<u8").reshape(-1, 2)
-    return run_jobs(native, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads)
+    return run_jobs(kernel, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads)
 
 
 def run_jobs(
-    native: Native,
+    kernel: Native,
     store: Store,
     jobs: Array,
     index_S: Array,
@@ -168,7 +175,7 @@ def run_jobs(
     """`train_many` with jobs that know their samples and batches; `dual` settles the form of the first layer."""
     from shoal.kernels.sgd import dual_pays
 
-    network, dtype = native.network, native.dtype
+    network, dtype = kernel.network, kernel.dtype
     expect(labels_S, "the labels", (len(index_S),), WHOLE)
     if len(labels_S) and not (labels_S.min() >= 0 and labels_S.max() < network.widths[-1]):
         raise ValueError(f"a label outside 0 to {network.widths[-1] - 1}")
@@ -196,25 +203,25 @@ def run_jobs(
     turns = turned(store.shape, turns_N, bool(network.stages))
     jobs["turn"] = [address(turns.get(t)) for t in turns_N.tolist()]
     sequence = np.argsort(-passes_N * jobs["n"], kind="stable")
-    prepared = Prepared(native, store, index_S, threads)
+    prepared = Prepared(kernel, store, index_S, threads)
     call = prepared.call
     call.batch, call.pairs, call.shuffle = plan.batch, plan.pairs, plan.shuffle
     call.lr, call.momentum, call.pull = rule.lr, rule.momentum, rule.pull
     call.decay_kernels, call.decay_biases = rule.decay_kernels, rule.decay_biases
     most = max(1, min(plan.batch + plan.pairs, int(jobs["n"].max(initial=1))))
     work = int(passes_N.sum()) * network.multiplications(store.shape)
-    if len(jobs) and prepared.run(native.train_cohort, work, address(jobs), address(sequence), len(jobs), most):
+    if len(jobs) and prepared.run(kernel.train_cohort, work, address(jobs), address(sequence), len(jobs), most):
         raise MemoryError("no memory for local training")
     return updates_NP, jobs["loss"].copy(), jobs["seen"].copy()
 
 
 def log_probabilities_many(
-    native: Native, store: Store, pieces: Sequence[tuple[Array, Array, int]], threads: int = 1
+    kernel: Native, store: Store, pieces: Sequence[tuple[Array, Array, int]], threads: int = 1
 ) -> list[Array]:
     """What models say of samples.
 
     Args:
-        native: The kernel.
+        kernel: What has the network.
         store: Where the samples are.
         pieces: A model, the places of the samples that go through it, and their quarter turns.
         threads: How many share the work; no bit depends on it.
@@ -222,7 +229,7 @@ def log_probabilities_many(
     Returns:
         Log-probabilities of every class for each piece, samples x classes.
     """
-    network, dtype = native.network, native.dtype
+    network, dtype = kernel.network, kernel.dtype
     places = [np.ascontiguousarray(index, np.int64) for _, index, _ in pieces]
     for model_P, _, _ in pieces:
         expect(model_P, "the model", (network.size,), dtype)
@@ -236,9 +243,9 @@ def log_probabilities_many(
     parts_N = -(-rows["n"] // PART)
     rows["first"] = np.cumsum(parts_N) - parts_N
     everywhere = np.concatenate(places) if places else np.zeros(0, np.int64)
-    prepared = Prepared(native, store, everywhere, threads)
+    prepared = Prepared(kernel, store, everywhere, threads)
     total, work = int(parts_N.sum()), len(everywhere) * network.multiplications(store.shape)
-    if total and prepared.run(native.test_cohort, work, address(rows), len(rows), PART, total):
+    if total and prepared.run(kernel.test_cohort, work, address(rows), len(rows), PART, total):
         raise MemoryError("no memory for tests")
     return out
 
@@ -246,8 +253,8 @@ def log_probabilities_many(
 class Prepared:
     """What a call says of network and samples, with the arrays at which it points."""
 
-    def __init__(self, native: Native, store: Store, index_S: Array, threads: int) -> None:
-        network = native.network
+    def __init__(self, kernel: Native, store: Store, index_S: Array, threads: int) -> None:
+        network = kernel.network
         if store.x.dtype not in KINDS:
             raise ValueError(f"samples of {store.x.dtype} are not bytes, floats or doubles")
         stages, inputs = network.shapes(store.shape)
@@ -255,16 +262,13 @@ class Prepared:
             raise ValueError(f"samples of shape {'x'.join(map(str, store.shape))} do not fit the model")
         if len(index_S) and not (index_S.min() >= 0 and index_S.max() < len(store.x)):
             raise ValueError(f"a place outside the {len(store.x)} samples")
-        self.shapes, self.constants, self.stop = np.array(stages, np.int64), store.constants(), np.zeros(1, np.int32)
-        shift, scale = self.constants or (None, None)
-        self.inverse = None
-        if shift is not None and scale is not None and store.x.dtype == np.uint8:
-            self.inverse = 1 / scale if native.divides(at(shift), at(scale), scale.size) else None
+        self.shapes, self.store, self.stop = np.array(stages, np.int64), store, np.zeros(1, np.int32)
+        shift, scale, inverse = store.constants
         self.call = Call(
             stages=len(stages), layers=len(network.widths) - 1, size=network.size, trainable=network.trainable,
-            norms=sum(s.norm is not None for s in network.stages), shapes=at(self.shapes), widths=at(native.widths),
-            constants=at(native.constants), bias=at(native.bias), x=at(store.x), shift=at(shift), scale=at(scale),
-            inverse=at(self.inverse),
+            norms=sum(s.norm is not None for s in network.stages), shapes=at(self.shapes), widths=at(kernel.widths),
+            constants=at(kernel.constants), bias=at(kernel.bias), x=at(store.x), shift=at(shift), scale=at(scale),
+            inverse=at(inverse),
             kind=KINDS[store.x.dtype], numbers=int(np.prod(store.shape, dtype=int)), threads=max(threads, 1),
             stop=at(self.stop),
         )  # fmt: skip

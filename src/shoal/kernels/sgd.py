@@ -64,8 +64,6 @@ class Native:
         self.train_cohort.argtypes = [pointer, pointer, pointer, i64, i64]
         self.test_cohort = getattr(found[1], f"test_cohort_{suffix}")
         self.test_cohort.argtypes = [pointer, pointer, i64, i64, i64]
-        self.divides = found[1].divides
-        self.divides.argtypes = [pointer, pointer, i64]
         self.widths = np.array(network.widths, np.int64)
         self.bias = np.array(network.bias, np.uint8)
         self.constants = np.array([s.norm or (0.0, 0.0) for s in network.stages], np.float64)
