@@ -166,7 +166,7 @@ def words_of(row: dict[str, Any]) -> str:
 
 
 def below(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Lines on rows of full length with a seed more than a point below FedAvg, with their reference, if there is one."""
+    """Lines on rows of full length with a seed more than a point below FedAvg, with the reference, if there is one."""
     known = {(row["method"], str(row["keys"]), row["federation"], row["lr"]): row for row in rows}
     lines = []
     for row in rows:
