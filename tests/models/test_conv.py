@@ -43,6 +43,7 @@ def test_same_convolution_of_odd_size_pads_evenly() -> None:
         ("wecfl-cifar", (3, 32, 32), (16, 5, 5)),
         ("fedgsp-leaf-small", (1, 28, 28), (32, 7, 7)),
         ("cfl-cnn", (3, 32, 32), (64, 5, 5)),
+        ("cfl-notebook", (1, 28, 28), (16, 4, 4)),
     ],
 )
 def test_features_are_maps(name: str, shape: tuple[int, ...], maps: tuple[int, ...]) -> None:

@@ -26,6 +26,7 @@ PUBLISHED = {
     "fedgsp-leaf": Published(conv.leaf, MNIST, 62),
     "fedgsp-leaf-small": Published(conv.leaf, MNIST, 62, {"maps": (16, 32), "dense": 128}),
     "cfl-cnn": Published(conv.lenet, CIFAR, 10, {"maps": (32, 64), "dense": (512, 128)}),
+    "cfl-notebook": Published(conv.lenet, MNIST, 62, {"dense": ()}),
 }
 
 for name, published in PUBLISHED.items():

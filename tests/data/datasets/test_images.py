@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -72,6 +73,19 @@ def test_letters_are_relabelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert data.y.tolist() == [0, 9]
     assert data.x[:, 0, 0, 0].tolist() == [0, 2]
     assert data.name == "femnist:letters"
+
+
+@pytest.mark.parametrize("which", ["all", "letters"])
+def test_inverted_images_have_dark_paper(
+    which: Literal["all", "letters"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes 0 (ink), 51 and 255 (paper) are 0, 0.2 and 1; inverted 1, 0.8 and 0."""
+    monkeypatch.setenv("SHOAL_DATA", str(tmp_path))
+    x = np.array([0, 51, 255], np.uint8)[:, None, None] * np.ones((1, 28, 28), np.uint8)
+    np.savez(tmp_path / "femnist.npz", x=x, y=[36, 37, 38], client=[0, 0, 1], client_names=["a", "b"])
+    seen, turned = (data.inputs(data.x)[:, 0, 0, 0].tolist() for data in (femnist(which), femnist(which, True)))
+    assert seen == pytest.approx([0, 0.2, 1])
+    assert turned == pytest.approx([1, 0.8, 0])
 
 
 def test_mnist_is_standardised_by_pixel(real: Callable[[str], None]) -> None:

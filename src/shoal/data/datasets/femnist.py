@@ -17,11 +17,12 @@ IMAGES_PER_LETTER = 4000  # images of each letter that FedProx keeps
 
 
 @dataset("femnist", partition="writers", letters="letters")
-def femnist(which: Literal["all", "letters"] = "all") -> Dataset:
+def femnist(which: Literal["all", "letters"] = "all", inverted: bool = False) -> Dataset:
     """Handwritten characters as LEAF has them, paper 1 and ink 0 (`x / 255`); no given test part.
 
     `femnist` has 62 classes; `femnist:letters` keeps the lower-case letters a-j as classes 0-9, at most the first
-    4,000 images of each, which is what FedProx's script resamples.
+    4,000 images of each, which is what FedProx's script resamples. `femnist:inverted=true` has paper 0 and ink 1
+    (`1 - x / 255`), as the same characters are in EMNIST.
 
     >>> femnist("letters").classes  # doctest: +SKIP
     10
@@ -35,7 +36,7 @@ def femnist(which: Literal["all", "letters"] = "all") -> Dataset:
         x=x[:, None],
         y=y,
         classes=62,
-        inputs=Inputs(0.0, 255.0),
+        inputs=Inputs(255.0, -255.0) if inverted else Inputs(0.0, 255.0),
         writer=arrays["client"].astype(np.int64),
         writer_names=tuple(map(str, arrays["client_names"])),
     )
