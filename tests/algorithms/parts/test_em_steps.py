@@ -44,6 +44,16 @@ def test_first_groups_by_direction_count_clients_alike_and_their_centres_do_not(
     assert measures["F"] == pytest.approx(0.0)
 
 
+def test_weights_decide_about_first_groups_by_solutions_and_not_by_directions() -> None:
+    # Three clients in a row, the first nearly without weight. All alike: {0}, {4, 6} costs 2, {0, 4}, {6} costs 8. By
+    # weights 1/200, 1, 1 the latter costs about 16/200. So do directions at 0, 40 and 60 degrees.
+    light, angles_N = [1 / 401, 200 / 401, 200 / 401], np.radians([0.0, 40.0, 60.0])
+    turned = clients_at(np.stack([np.cos(angles_N), np.sin(angles_N)], 1), light, [0, 0, 0])
+    straight = clients_at(LINE, light, [0, 0, 0])
+    assert first_groups(straight, "euclidean", "kmeans", 2, "cosine", Key(0))[0].labels_N.tolist() == [0, 0, 1]
+    assert first_groups(turned, "euclidean", "directions", 2, "cosine", Key(0))[0].labels_N.tolist() == [0, 1, 1]
+
+
 LINE = np.array([[0.0], [4.0], [6.0]])
 
 
