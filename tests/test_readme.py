@@ -42,3 +42,13 @@ def test_extras_are_of_use() -> None:
         names = [re.match(r"[\w-]+", package)[0] for package in packages]  # type: ignore[index]
         unused = [n for n in names if not re.search(rf'(import|from) {modules.get(n, n)}\b|"{n}"', code)]
         assert extra == "dev" or not unused, f"the extra {extra} brings {unused}, which nothing imports"
+
+
+def test_the_line_that_installs_brings_the_extras_that_the_page_goes_on_with() -> None:
+    whole = (ROOT / "README.md").read_text()
+    lines = re.findall(r"`pip install [^`]*\.(?:\[([\w,]*)\])?\"?`", whole)
+    needs = {extra for extra in ("report", "ui") if f"$ shoal {extra} " in whole}
+    assert lines
+    assert needs == {"report", "ui"}
+    assert [set(line.split(",")) for line in lines] == [needs]
+    assert needs <= set(PROJECT["optional-dependencies"])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.cluster import AgglomerativeClustering
 from tests.algorithms.tiny import START, clients_of, close, engine_of
 from tests.support import Misbehaving
 
 import shoal
 from shoal.backends import Serial
+from shoal.measures import choose_k
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD
+from shoal.types import Array
 
 # From w = (1, 1) with lr 0.8 updates are 0.4 x (1, -1) for class 0 and 0.4 x (-1, 1) for class 1:
 # ann 0.4, bob 1.2, cyd -0.8, dan -0.4 times (1, -1).
@@ -61,3 +64,27 @@ def test_a_clustering_that_nobody_answers_waits_for_the_next_round() -> None:
     assert (len(state.means_KP), len(record.trained), record.measures) == (0, 0, {})
     state, _ = method.step(state, engine_of(federation), Key(0).at(3))
     assert len(state.means_KP) == len(state.w_KP) == 2
+
+
+# Six clients on a line, at 0.4, 0.6, 0.8 and their opposites times (1, -1): two groups.
+SIX = {
+    f"{i}": (x, label, 1) for i, (x, label) in enumerate([(1.0, 0), (1.5, 0), (2.0, 0), (1.0, 1), (1.5, 1), (2.0, 1)])
+}
+
+
+def test_the_gap_criterion_cuts_its_uniform_samples_by_distances_of_their_own() -> None:
+    # What the record holds is what scikit-learn's complete linkage gives on the updates and on each of the samples.
+    engine, key = engine_of(clients_of(SIX)), Key(0).at(2)
+    method = shoal.FLHC(rounds_before=1, criterion="gap", select=All(), solver=SGD(lr=0.8, batch=10))
+    state, _ = method.init(engine, Key(0).at(0))
+    state, record = method.step(state, engine, key)
+
+    def cut(rows_ND: Array, k: int, rng: np.random.Generator) -> Array:
+        return np.asarray(AgglomerativeClustering(k, linkage="complete").fit_predict(rows_ND))
+
+    rows_ND = 0.4 * np.array([[1.0], [1.5], [2.0], [-1.0], [-1.5], [-2.0]]) * AWAY
+    want = choose_k(rows_ND, range(1, 6), cut, "gap", key("cluster").rng())
+    assert want.k == 2
+    assert state.group.rows.tolist() == [0, 0, 0, 1, 1, 1]
+    assert record.measures["gap"].keys() == {"1", "2", "3", "4", "5"}
+    close(np.array([record.measures["gap"][str(k)] for k in range(1, 4)]), [want.values[k] for k in range(1, 4)])

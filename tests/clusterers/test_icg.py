@@ -58,6 +58,7 @@ def test_a_group_has_one_member_of_every_cluster(n: int, f: int, seed: int) -> N
     members = np.concatenate(found.groups)
     assert len(np.unique(members)) == len(members) == m * clusters
     assert (found.cluster_N >= 0).sum() == kept
+    assert (found.cluster_N == -1).sum() == n - kept  # in no cluster
     assert np.bincount(found.cluster_N[found.cluster_N >= 0]).tolist() == [each] * clusters
     firsts = [int(group[0]) for group in found.groups]
     assert firsts == sorted(firsts)

@@ -183,3 +183,11 @@ def test_ten_starts_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     kmeans(rows, 2, ones, rng())
     kmeans(rows, 2, ones, rng(), starts=3)
     assert len(drawn) == 13
+
+
+def test_points_far_from_the_origin_are_told_apart() -> None:
+    # Three points at 1e8 and one a step beside: whichever is drawn first, the second centre is another point.
+    rows_ND = 1e8 + np.array([[0.0], [0.0], [0.0], [1.0]])
+    for seed in range(8):
+        centres_KD = seed_centres(rows_ND, 2, np.ones(4), np.random.default_rng(seed))
+        assert sorted(centres_KD[:, 0] - 1e8) == [0.0, 1.0]

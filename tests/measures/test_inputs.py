@@ -83,6 +83,29 @@ def test_lists(name: str) -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
+# What becomes of a measure when all vectors are so many times as long: that number to the power given here.
+POWERS = {
+    **dict.fromkeys(("cosine", "cosine_to", "edc", "edc_embedding", "client_cold_start", "relative_deviation"), 0),
+    "clusterability": 0,
+    **dict.fromkeys(("coordinates", "norms", "pairwise", "gradient_divergence", "grouping_objective"), 1),
+    **dict.fromkeys(
+        ("gram", "squared_l2", "pairwise_squared_l2", "mean_square_gradient", "within", "within_groups"), 2
+    ),
+    "wecfl_objective": 2,
+}
+
+
+@pytest.mark.parametrize("times", [2.0**-12, 2.0**12])
+@pytest.mark.parametrize("name", POWERS)
+def test_no_measure_has_a_length_of_its_own(name: str, times: float) -> None:
+    """Powers of two leave all digits as they are: a threshold that is not relative would show."""
+    function, arguments = CALLS[name]
+    want = function(*arguments)
+    got = function(*[times * a if a is ROWS or a is OTHER or np.shares_memory(a, ROWS) else a for a in arguments])
+    for mine, theirs in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
+        np.testing.assert_allclose(mine, np.multiply(theirs, times ** POWERS[name]), rtol=1e-6, atol=0)
+
+
 def test_every_function_is_in_the_list() -> None:
     others = {
         "gap",

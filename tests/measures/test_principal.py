@@ -30,3 +30,12 @@ def test_an_axis_that_holds_only_rounding_is_zero() -> None:
     line = principal(gram(np.outer(rng.normal(size=60), rng.normal(size=5))))
     assert line.points_NM[:, 1].tolist() == [0.0] * 60
     assert line.share_M[1] == 0.0
+
+
+def test_small_vectors_have_the_axes_of_large_ones() -> None:
+    # The rows of the example, a thousandth as long: coordinates shrink with them, shares stay.
+    rows_NP = 1e-3 * np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 1.0], [2.0, -1.0]])
+    plane = principal(gram(rows_NP))
+    want = [[2e-3, 0.0], [-2e-3, 0.0], [0.0, 1e-3], [0.0, -1e-3]]
+    np.testing.assert_allclose(plane.points_NM, want, atol=1e-12)
+    np.testing.assert_allclose(plane.share_M, [0.8, 0.2])

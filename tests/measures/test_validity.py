@@ -123,3 +123,15 @@ def test_silhouettes_have_no_unit() -> None:
     labels = np.array([0, 0, 1, 1])
     np.testing.assert_allclose(silhouettes(0.001 * d, labels), silhouettes(d, labels))
     assert silhouettes(np.zeros((4, 4)), labels).tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize(("last", "k"), [(3.0, 2), (8.0, 2), (2.4, 3)])
+def test_the_elbow_by_hand(last: float, k: int) -> None:
+    # Points 0, 2 and y as one group, as {0, 2} and {y}, each alone: W(1) = 4 + y^2 - (2 + y)^2 / 3, which is 14 / 3,
+    # 34.7 and 3.3; W(2) = 2; W(3) = 0. The chord from (1, W(1)) to (3, 0) passes W(1) / 2 at 2: below it lies 2 unless
+    # W(1) < 4.
+    rows = np.array([[0.0], [2.0], [last]])
+    labels = {2: np.array([0, 0, 1]), 3: np.array([0, 1, 2])}
+    found = choose_k(rows, [2, 3], lambda x, k, rng: labels[k], "within", np.random.default_rng(0))
+    assert found.k == k
+    assert found.values == {2: pytest.approx(2.0), 3: pytest.approx(0.0)}

@@ -118,6 +118,7 @@ class Map:
             for name, test in said["tests"].items():
                 if not test["passed"]:
                     print(f"  left out, it fails or is skipped: {name}")
+            KEPT.mkdir(exist_ok=True)
             data = coverage.CoverageData(str(KEPT / "coverage"))
             data.erase()
             for part in Path(folder).glob("lines.*"):

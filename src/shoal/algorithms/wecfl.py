@@ -4,9 +4,9 @@ Algorithm 1. https://arxiv.org/abs/2202.06187"""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from shoal.algorithms.fesem import FeSEM
+from shoal.algorithms.fesem import IMPORTANCE, FeSEM
+from shoal.algorithms.parts.em_steps import Weights
 from shoal.algorithms.registry import algorithm
 from shoal.selection import All
 from shoal.types import Select, option
@@ -26,10 +26,6 @@ class WeCFL(FeSEM):
     """
 
     cluster_params: str = option("fc", "what the distance sees: all, fc, last, or the name of a tensor")
-    weights: Literal["uniform", "samples", "first"] = option(
-        "samples",
-        "importance lambda_i of a client: 1, or its samples; first: means of one client each (departure D87)",
-        alias="weighting",
-    )
+    weights: Weights = option("samples", IMPORTANCE, alias="weighting")
     em_steps: int = option(0, "E and M steps a round; 0: until nothing changes", low=0)
     select: Select = All()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.algorithms.parts.old_solutions import by_old_solution, check_room, how_many_moved, m_step_alone
+from shoal.algorithms.parts.old_solutions import LIMIT, by_old_solution, check_before, how_many_moved, never_trained
 from shoal.errors import BadInput
 from shoal.table import Table
+
+CENTRES = np.array([[1.0], [6.0]])
 
 
 def test_who_trained_goes_to_the_centre_nearest_to_its_last_solution() -> None:
@@ -20,21 +22,27 @@ def test_who_trained_goes_to_the_centre_nearest_to_its_last_solution() -> None:
     assert by_old_solution(group, Table(), ("ann",), np.array([[1.0], [8.0]])) is group
 
 
-def test_the_m_step_alone_keeps_groups_and_never_raises_the_objective() -> None:
-    # Weights 1 and 3 at 1 and 5: mean 4, F = (9 + 3 * 1) / 4 = 3. Group 1 is empty and stays at 7.
-    found = m_step_alone(np.array([[1.0], [5.0]]), np.array([[0.0], [7.0]]), np.array([0, 0]), np.array([1.0, 3.0]))
-    assert found.labels_N.tolist() == [0, 0]
-    assert found.centres_KD.tolist() == [[4.0], [7.0]]
-    assert pytest.approx(3.0) == found.F
-
-
 def test_newcomers_have_moved_only_if_they_end_elsewhere_than_they_trained() -> None:
     was = Table().put(("ann", "bob"), np.array([0, 1]))
     cohort = ("ann", "bob", "cyd", "dan")
     assert how_many_moved(was, cohort, np.array([1, 1, 0, 0]), np.array([1, 1, 0, 1])) == 2  # ann and dan
 
 
-def test_too_many_old_solutions_are_refused() -> None:
-    check_room(1_000, np.zeros(7_850, np.float32))
+def test_who_never_trained_goes_to_the_centre_nearest_to_the_start() -> None:
+    # w_0 at 5, centres at 1 and 6: bob and cyd to 1; ann has its centre; dan is not selected.
+    group = never_trained(Table().put(("ann",), np.array([0])), ("ann", "bob", "cyd"), np.array([[5.0]]), CENTRES)
+    assert (group.ids, group.rows.tolist()) == (("ann", "bob", "cyd"), [0, 1, 1])
+    assert never_trained(group, ("bob",), np.array([[1.0]]), CENTRES) is group
+
+
+def test_the_e_step_before_training_is_one_and_takes_room() -> None:
+    check_before(1, 1_000, np.zeros(7_850, np.float32))
     with pytest.raises(BadInput, match=r"would keep 1,000,000 solutions of 7,850 numbers, 31\.4 GB"):
-        check_room(1_000_000, np.zeros(7_850, np.float32))
+        check_before(1, 1_000_000, np.zeros(7_850, np.float32))
+    for em_steps in (0, 2):
+        with pytest.raises(BadInput, match="give em_steps=1"):
+            check_before(em_steps, 1_000, np.zeros(7_850, np.float32))
+    eight = np.zeros((1, 1))  # bytes
+    check_before(1, int(LIMIT) // 8, eight)
+    with pytest.raises(BadInput, match=r"2\.0 GB, above the limit of 2\.0 GB"):
+        check_before(1, int(LIMIT) // 8 + 1, eight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.algorithms.parts.split_criteria import cfl_criteria, rounds_of, young_clusters
+from shoal.algorithms.parts.split_criteria import cfl_criteria, cluster_norms, rounds_of, young_clusters
 from shoal.errors import BadInput
 from shoal.table import Table
 
@@ -73,3 +73,13 @@ def test_clusters_wait_for_members_without_a_young_update() -> None:
     assert young_clusters(group, age, ids, ("d", "e"), 10, 3) == ({0: ("a", "b")}, [1])  # nothing is known of cluster 2
     assert young_clusters(group, age, ("b", "c"), (), 10, 3) == ({0: ("b",)}, [1])  # who left is not waited for
     assert young_clusters(group, Table(), ids, (), 1, 5) == ({}, [0, 1, 2])
+
+
+@pytest.mark.parametrize("sizes", [[0, 0, 0], [1, 1], [1, 1, 1, 1]])
+def test_criteria_need_a_size_for_each_update_and_a_sample(sizes: list[int]) -> None:
+    with pytest.raises(BadInput, match="one size for each of its 3 updates, and a sample"):
+        cluster_norms(UPDATES, np.array(sizes))
+
+
+def test_one_sample_is_enough() -> None:
+    assert cluster_norms(UPDATES, np.array([0, 0, 1])).mean_norm == 3.0

@@ -6,11 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tests.algorithms.tiny import clients_of, close, engine_of
+from tests.algorithms.tiny import START, clients_of, close, engine_of
+from tests.support import Misbehaving
 
 import shoal
-from shoal.algorithms.parts.split_tree import Node, best_on_path, divide, leaf_names, path
+from shoal.algorithms.parts.split_tree import Node, best_on_path, divide, leaf_names, path, walk_down
+from shoal.backends import Serial
 from shoal.seeds import Key
+from shoal.solvers import SGD
 from shoal.table import Table
 
 FOUR = {"ann": (1.0, 0, 2), "bob": (1.0, 1, 2), "cyd": (1.0, 1, 2), "dan": (1.0, 0, 2)}
@@ -76,3 +79,22 @@ def test_a_path_of_two_splits() -> None:
         cached_SP=np.array([[-0.5, 0.5], [-1.0, 1.0]]),
     )
     assert best_on_path(state, engine, Key(0).at(1)).get(("ann", "bob", "cyd", "dan"), -1).tolist() == [3, 4, 4, 3]
+
+
+def test_newcomers_are_asked_only_at_the_splits_they_come_to() -> None:
+    # All splits keep the model (1, 1), from which class 0 learns along (1, -1) and class 1 against it. The first split
+    # sends eve to node 1, a leaf, and fay and hal to node 2, which the second one splits into 3 and 4, with its sides
+    # the other way round: both go to 3. Leaves 1, 3, 4 are clusters 0, 1, 2. gus fails at once and is asked no more.
+    people = {"eve": (1.0, 0, 1), "fay": (1.0, 1, 1), "gus": (1.0, 1, 1), "hal": (2.0, 1, 1)}
+    engine = engine_of(clients_of(people), Misbehaving(Serial(), {"gus": "raises"}))
+    away = np.array([1.0, -1.0])
+    state = replace(
+        two_clusters(),
+        tree=(Node(0, (1, 2), 0), Node(2, (3, 4), 1)),
+        cached_SP=np.array([START, START]),
+        means_SP=np.array([away, -away, -away, away]),
+    )
+    got = walk_down(state, tuple(people), SGD(lr=0.8, batch=10), engine, Key(0).at(3))
+    assert got.cohort == ("eve", "fay", "hal")
+    assert got.which_N.tolist() == [0, 1, 1]
+    assert [f.client for f in got.failed] == ["gus"]

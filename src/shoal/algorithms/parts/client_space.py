@@ -5,12 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shoal.aggregators import Mean
 from shoal.clusterers import Clusters, e_step, lloyd, spherical_centres, spherical_lloyd, unit
 from shoal.layout import Layout
-from shoal.types import Array
+from shoal.types import Answers, Array, Representation
 
 Represent = Literal["model", "update"]
 Distance = Literal["euclidean", "cosine"]
+
+
+@dataclass(frozen=True)
+class Points:
+    """What the clients of a round learnt, and where that lies.
+
+    Attributes:
+        got: Their answers.
+        omega_NP: Their solutions.
+        lambda_N: How much each counts, 1 in all.
+        seen_ND: What the distance sees of what stands for a client.
+        learnt_ND: What it sees of the updates.
+    """
+
+    got: Answers
+    omega_NP: Array
+    lambda_N: Array
+    seen_ND: Array
+    learnt_ND: Array
 
 
 @dataclass(frozen=True)
@@ -31,10 +51,11 @@ class ClientSpace:
         """What the distance sees of models or updates."""
         return seen_by(self.distance, layout.take(rows_NP, "trainable" if self.part == "all" else self.part))
 
-    def clients(self, omega_NP: Array, update_NP: Array, layout: Layout) -> tuple[Array, Array]:
-        """The points of clients by their solutions and updates, and the same of their updates."""
-        learnt_ND = self.seen(update_NP, layout)
-        return (learnt_ND if self.represent == "update" else self.seen(omega_NP, layout)), learnt_ND
+    def points(self, got: Answers, Omega_KP: Array, mean: Mean, layout: Layout) -> Points:
+        """The clients that trained from these models, weighted as by this mean."""
+        omega_NP, learnt_ND = Omega_KP[got.which_N] + got["update"], self.seen(got["update"], layout)
+        seen_ND = learnt_ND if self.represent == "update" else self.seen(omega_NP, layout)
+        return Points(got, omega_NP, mean.shares(got["update"], got["count"]), seen_ND, learnt_ND)
 
     def centres(self, state: Any, layout: Layout) -> Array:
         """The points of the present centres."""
@@ -48,10 +69,10 @@ class ClientSpace:
         )
         return e_step(*(self.seen(each, layout) for each in rows))
 
-    @property
-    def name(self) -> str:
-        """What records call it."""
-        return "local models" if self.represent == "model" else "updates"
+    def shown(self, at: Points) -> Representation:
+        """The points as records hold them."""
+        what = "local models" if self.represent == "model" else "updates"
+        return Representation(what, self.distance, at.got.cohort, at.seen_ND)
 
 
 def seen_by(distance: Distance, rows_ND: Array) -> Array:

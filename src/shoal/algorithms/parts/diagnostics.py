@@ -5,7 +5,6 @@ Diagnostics: clients send gradients and losses that the method itself does not n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +42,7 @@ class Fitted:
     Omega_KP: Array
 
 
-def diagnose(at: Fitted, everything: bool, every: int, solver: Solver, engine: Engine, key: Key) -> Mapping[str, Any]:
+def diagnose(at: Fitted, everything: bool, every: int, solver: Solver, engine: Engine, key: Key) -> dict[str, Any]:
     """What a round measures: all that the theorems speak of, clusterability alone every so many rounds, or nothing.
 
     Args:

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from shoal.clusterers import Clusters, e_step, m_step
+from shoal.clusterers import e_step
 from shoal.errors import BadInput
-from shoal.measures import wecfl_objective
 from shoal.table import Table
 from shoal.types import Array, Cohort
 
+When = Literal["after", "before"]
 LIMIT = 2e9  # bytes of old solutions that the server may hold
 
 
-def check_room(clients: int, seen_D: Array) -> None:
-    """A sentence if the last solutions of all clients would not fit.
+def check_before(em_steps: int, clients: int, seen_D: Array) -> None:
+    """A sentence if e_step=before cannot be done: by its steps, or as the last solutions of all would not fit.
 
     Args:
+        em_steps: E and M steps a round.
         clients: How many there are.
         seen_D: What the distance sees of one model.
     """
+    if em_steps != 1:
+        raise BadInput("e_step=before makes one E step and one M step a round; give em_steps=1 with it")
     need = clients * seen_D.nbytes
     if need > LIMIT:
         raise BadInput(
             f"e_step=before would keep {clients:,} solutions of {seen_D.size:,} numbers, {need / 1e9:.1f} GB, above "
             f"the limit of {LIMIT / 1e9:.1f} GB; let the distance see less (cluster_params=last), or take e_step=after"
         )
+
+
+def never_trained(group: Table, cohort: Cohort, w0_1D: Array, centres_KD: Array) -> Table:
+    """With random models the parameters of a newcomer are w_0 until it trains: the centre nearest to that.
+
+    Args:
+        group: The centre of every client so far.
+        cohort: Who is selected.
+        w0_1D: What the distance sees of w_0, as one row.
+        centres_KD: What it sees of the present centres.
+
+    Returns:
+        The same with a centre for everybody selected.
+
+    >>> never_trained(Table().put(("a",), np.array([0])), ("a", "b"), np.array([[5.0]]), np.array([[1.0], [6.0]]))
+    Table(ids=('a', 'b'), rows=array([0, 1]))
+    """
+    new = tuple(c for c in cohort if c not in group)
+    return group.put(new, np.repeat(e_step(w0_1D, centres_KD), len(new)))
 
 
 def by_old_solution(group: Table, old: Table, cohort: Cohort, centres_KD: Array) -> Table:
@@ -46,26 +70,6 @@ def by_old_solution(group: Table, old: Table, cohort: Cohort, centres_KD: Array)
     """
     trained = tuple(c for c in cohort if c in old)
     return group.put(trained, e_step(old.get(trained, 0.0), centres_KD)) if trained else group
-
-
-def m_step_alone(seen_ND: Array, centres_KD: Array, labels_N: Array, lambda_N: Array) -> Clusters:
-    """The centres of clients that stay where they trained, and the objective.
-
-    Args:
-        seen_ND: What the distance sees of the clients' solutions.
-        centres_KD: The same of the centres they trained from.
-        labels_N: Which of them.
-        lambda_N: How much each client counts.
-
-    Returns:
-        The same groups, their new centres and F.
-
-    >>> m_step_alone(np.array([[1.0], [3.0]]), np.array([[0.0], [9.0]]), np.array([0, 0]), np.ones(2))
-    Clusters(labels_N=array([0, 0]), centres_KD=array([[2.],
-           [9.]]), F=1.0)
-    """
-    centres_KD = m_step(seen_ND, labels_N, lambda_N, centres_KD)
-    return Clusters(labels_N, centres_KD, wecfl_objective(seen_ND, centres_KD, labels_N, lambda_N))
 
 
 def how_many_moved(was: Table, cohort: Cohort, trained_N: Array, labels_N: Array) -> int:
