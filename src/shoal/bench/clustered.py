@@ -15,7 +15,7 @@ from typing import Any
 from shoal.algorithms import IFCA, FedAvg, FedGroup, FlexCFL, WeCFL
 from shoal.backends import Backend
 from shoal.bench.machine import Notify
-from shoal.bench.rounds import Contender, open_backends
+from shoal.bench.rounds import MANY, Contender, open_backends
 from shoal.bench.workloads import WORKLOADS, Workload
 from shoal.data.drift import Drift, parse_drift
 from shoal.data.federation import Federation
@@ -80,7 +80,7 @@ class Playing:
     def __init__(self, method: Method, federation: Federation, layout: Layout, backend: Backend, where: str) -> None:
         able = native() is not None and Network.of(layout.factory()) is not None
         arithmetic = Arithmetic(kernel="native" if able else "torch")
-        plan = Plan(method.algorithm, federation, layout, 10**9, seed=0, drift=method.drift, arithmetic=arithmetic)
+        plan = Plan(method.algorithm, federation, layout, MANY, seed=0, drift=method.drift, arithmetic=arithmetic)
         self.results = run_rounds(plan, Engine(backend, layout, arithmetic=arithmetic))
         self.method, self.where = method, where
         began = time.perf_counter()
@@ -104,6 +104,8 @@ def time_methods(workload: Workload, repeats: int, notify: Notify) -> dict[str, 
     federation, source = workload.federation()
     layout, playing = workload.layout(federation), list[Playing]()
     with ExitStack() as stack:
+        _, warm_up = next(open_backends(stack))
+        Playing(methods(workload)[0], federation, layout, warm_up, "")  # what is loaded once is nobody's start
         for method in methods(workload):
             for where, backend in open_backends(stack):
                 notify(f"clustered {workload.name}: {method.name}, {where}")

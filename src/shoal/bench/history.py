@@ -60,8 +60,8 @@ def read_earlier(path: Path, quick: bool) -> Document:
     if was_quick != quick:
         made = ("without", "with")
         raise BadInput(
-            f"{path} was made {made[was_quick]} --quick and this would be made {made[quick]} it: their figures cannot "
-            "be compared"
+            f"{path} was made {made[was_quick]} --quick and cannot be compared with a benchmark {made[quick]} it; run "
+            "both alike"
         )
     assert isinstance(found, dict)
     return found

@@ -25,6 +25,7 @@ from shoal.net import Arithmetic
 from shoal.seeds import Key
 
 BRIEF = 0.3  # seconds that a turn should take at least
+MANY = 100_000  # rounds of a plan: more than are ever played, and few enough to list, as the cost models do
 
 
 @dataclass
@@ -113,7 +114,7 @@ def make_contenders(
         ways["compiled"] = Arithmetic(compiled=True)
     for kernel, arithmetic in ways.items():
         for where, backend in open_backends(stack):
-            plan = Plan(workload.algorithm(), federation, layout, rounds=10**9, seed=0, arithmetic=arithmetic)
+            plan = Plan(workload.algorithm(), federation, layout, rounds=MANY, seed=0, arithmetic=arithmetic)
             results = run_rounds(plan, Engine(backend, layout, arithmetic=arithmetic))
             next(results)  # round 0
             yield Contender(f"shoal, {where}, {kernel}", results.__next__, workload.rounds)
