@@ -1,22 +1,34 @@
 """Tables for docs/performance.md, from the results of `shoal bench --format json` that lie in docs/results.
 
-`python tests/bench/tables.py` prints them.
+`python tests/bench/tables.py` prints them; with `--write` they take their places in the page, which are marked there.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 Document = dict[str, Any]
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
+DOCS = Path(__file__).parents[2] / "docs"
+RESULTS = DOCS / "results"
 
 
 def result(name: str) -> Document:
     found: Document = json.loads((RESULTS / f"{name}.json").read_text())
     return found
+
+
+def results(name: str, kind: str) -> list[Document]:
+    """The entries of a kind; none if the file was not made yet."""
+    return list(result(name)[kind]) if (RESULTS / f"{name}.json").exists() else []
+
+
+def not_yet(name: str) -> str:
+    return f"*No result of `shoal bench {name}` is committed yet.*"
 
 
 def rounds() -> Iterator[str]:
@@ -36,6 +48,53 @@ def rounds() -> Iterator[str]:
 
 def ms(line: Document) -> str:
     return f"{line['ms_per_step']:.3g} ms"
+
+
+def played() -> Iterator[str]:
+    """How many different rounds the figures come from."""
+    counts = {w["workload"]: w.get("rounds") for w in result("bench")["workloads"]}
+    if None in counts.values():
+        yield "*The figures above are older than this rule: W1 and W2 played three rounds again and again, the rest one.*"
+        return
+    by_count: dict[int, list[str]] = {}
+    for name, count in counts.items():
+        by_count.setdefault(count, []).append(name)
+    said = (f"{count} in {', '.join(names)}" for count, names in sorted(by_count.items(), reverse=True))
+    yield f"*Different rounds of a turn: {'; '.join(said)}.*"
+
+
+def whole() -> Iterator[str]:
+    """Where the time of a whole run goes, and the plain loop for as many rounds."""
+    found = results("bench-whole", "whole")
+    if not found:
+        yield not_yet("whole")
+        return
+    yield "| | seconds | of the run |"
+    yield "| --- | --- | --- |"
+    for w in found:
+        for name, took in w["parts"].items():
+            yield f"| {w['workload']} {name} | {took:.2f} | {100 * took / w['seconds']:.0f} % |"
+        yield f"| {w['workload']} from command to end, {w['rounds']} rounds | {w['seconds']:.2f} | 100 % |"
+        yield f"| {w['workload']} processor time of that | {w['cpu_seconds']:.2f} | |"
+        timed = f"{w['plain_rounds']} timed, times {w['rounds'] / w['plain_rounds']:.0f}"
+        yield f"| {w['workload']} {w['against']}, {w['rounds']} rounds ({timed}) | {w['plain_seconds']:.0f} | |"
+        yield f"| {w['workload']} ratio | **{w['ratio']:.1f}** | |"
+
+
+def clustered() -> Iterator[str]:
+    """One row per method, one process and all workers side by side."""
+    found = results("bench-clustered", "clustered")
+    if not found:
+        yield not_yet("clustered")
+        return
+    yield "| | clients a round | tested | start | one process | times FedAvg | all workers | times FedAvg |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for w in found:
+        one, all_workers = ([r for r in w["results"] if ("workers" in r["where"]) == many] for many in (False, True))
+        for a, b in zip(one, all_workers, strict=True):
+            counts = [f"{a['clients_per_round']:,}", f"{a['tested']:,}", f"{b['start_s']:.2f} s"]
+            times = [f"{r['s_per_round']:.4f} s | {r['times_fedavg']:.2f}" for r in (a, b)]
+            yield f"| {w['workload']} {a['method']} | {' | '.join([*counts, *times])} |"
 
 
 def kernels() -> Iterator[str]:
@@ -105,8 +164,24 @@ def peers() -> Iterator[str]:
             yield f"| {w['workload']} | {name} | {took:.3g} |"
 
 
-TABLES = (rounds, kernels, server, grouping, scaling, agreement, peers)
+TABLES = (rounds, played, kernels, whole, clustered, server, grouping, scaling, agreement, peers)
+
+
+def fill(page: str) -> str:
+    """The page with every table in its place: after the line that names it, instead of what stands there."""
+    for table in TABLES:
+        place = re.compile(rf"(<!-- table: {table.__name__} -->\n\n)(?:[|*].*\n)*")
+        made = "".join(f"{row}\n" for row in table())
+        page, places = place.subn(lambda found, made=made: found[1] + made, page)  # type: ignore[misc]
+        if places != 1:
+            raise ValueError(f"the page has {places} places for the table {table.__name__}")
+    return page
+
 
 if __name__ == "__main__":
-    for table in TABLES:
-        print("\n".join(table()), end="\n\n")
+    if sys.argv[1:] == ["--write"]:
+        performance = DOCS / "performance.md"
+        performance.write_text(fill(performance.read_text()))
+    else:
+        for table in TABLES:
+            print("\n".join(table()), end="\n\n")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from shoal.bench.agreement import agreement
+from shoal.bench.clustered import time_clustered
 from shoal.bench.grouping import CLIENTS as GROUPED
 from shoal.bench.grouping import time_grouping
 from shoal.bench.machine import Notify, cores, gemm_peak
@@ -16,13 +17,14 @@ from shoal.bench.peers import PEERS, time_peers
 from shoal.bench.rounds import time_rounds
 from shoal.bench.scaling import POINTS, time_scaling
 from shoal.bench.server import CLIENTS, time_server
+from shoal.bench.whole import time_whole
 from shoal.bench.workloads import WORKLOADS
 from shoal.errors import unknown
 from shoal.kernels import native
 from shoal.version import __version__
 
-SERVER, ICG, SCALING, AGREEMENT = "server", "icg", "scaling", "agreement"
-NAMES = (*WORKLOADS, SERVER, ICG, SCALING, AGREEMENT)
+WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT = "whole", "clustered", "server", "icg", "scaling", "agreement"
+NAMES = (*WORKLOADS, WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT)
 
 
 def bench(
@@ -41,8 +43,12 @@ def bench(
     repeats = 1 if quick else repeats
     peak = gemm_peak()
     chosen = [WORKLOADS[name].quick() if quick else WORKLOADS[name] for name in names if name in WORKLOADS]
-    document = {"machine": machine(peak), "repeats": repeats, "quick": quick}
+    document: dict[str, Any] = {"machine": machine(peak), "repeats": repeats, "quick": quick}
     document["workloads"] = [time_rounds(w, repeats, peak, compiled, notify) for w in chosen]
+    if WHOLE in names:
+        document["whole"] = time_whole(repeats, quick, notify)
+    if CLUSTERED in names:
+        document["clustered"] = time_clustered(repeats, quick, notify)
     if SERVER in names:
         document["server"] = time_server(CLIENTS[:1] if quick else CLIENTS, repeats, notify)
     if ICG in names:

@@ -14,6 +14,7 @@ from typing import Any
 from shoal.algorithms import FedAvg
 from shoal.backends import Workers
 from shoal.bench.machine import Notify, cores, memory
+from shoal.bench.rounds import MANY
 from shoal.data.build import build
 from shoal.engine import Engine
 from shoal.kernels import native
@@ -65,7 +66,7 @@ def one(point: Point, backend: Workers, arithmetic: Arithmetic, repeats: int) ->
     model = factory("mlp", federation.shape, federation.classes, hidden=point.hidden)
     layout = Layout.of(model, federation.sample())
     algorithm = FedAvg(select=Random(point.cohort), solver=SGD(lr=0.01, epochs=5, batch=10))
-    plan = Plan(algorithm, federation, layout, rounds=10**9, seed=0, eval_clients=100, arithmetic=arithmetic)
+    plan = Plan(algorithm, federation, layout, rounds=MANY, seed=0, eval_clients=100, arithmetic=arithmetic)
     results = run_rounds(plan, Engine(backend, layout, arithmetic=arithmetic))
     for _ in range(3):  # round 0, and two to warm up
         next(results)

@@ -35,7 +35,7 @@ class Workload:
     classes: int
     solver: SGD
     cohort: int  # clients a round
-    rounds: int = 1  # different rounds; a turn plays each once
+    rounds: int = 1  # different rounds, each with clients of its own; a turn plays each equally often
     clients: int | None = None  # of the federation, so many clients are kept and tested; None: all
     chains: int = 0  # clients train one after the other in so many chains
 
@@ -142,7 +142,7 @@ def _all() -> dict[str, Workload]:
         "shape": mnist,
         "classes": 10,
         "cohort": 20,
-        "rounds": 3,
+        "rounds": 10,
     }
     wecfl: dict[str, Any] = {"partition": "cluster-dirichlet", "classes": 10, "cohort": 20, "clients": 20}
     long, ten = SGD(lr=0.03, epochs=20, batch=10), SGD(lr=0.001, momentum=0.9, steps=10, batch=32)
@@ -163,7 +163,7 @@ def _all() -> dict[str, Workload]:
         ),
         Workload(
             "W7", "Synthetic(1,1), logistic regression", "synthetic:1:1:clients=100:memory=true", None, "mclr",
-            (60,), 10, SGD(lr=0.01, epochs=5, batch=10), cohort=20,
+            (60,), 10, SGD(lr=0.01, epochs=5, batch=10), cohort=20, rounds=10,
         ),
     )  # fmt: skip
     return {w.name: w for w in found}

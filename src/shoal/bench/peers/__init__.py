@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 from torch import nn
 
+from shoal.bench.machine import child_environment
 from shoal.bench.workloads import Workload
 from shoal.layout import Layout
 from shoal.seeds import Key
@@ -74,8 +74,7 @@ def time_peers(workload: Workload, quick: bool, notify: Callable[[str], None]) -
 
 def in_a_process(peer: str, workload: str, quick: bool) -> dict[str, Any]:
     command = [sys.executable, "-m", "shoal.bench.peers", peer, workload, *(["quick"] if quick else [])]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, env=child_environment())
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"seconds"')]
     if done.returncode or not lines:
         return {"note": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}
