@@ -15,8 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from shoal.kernels import Native, Network
-from shoal.kernels.cohort import Store, log_probabilities_many
+from shoal.kernels import Native, Network, Store, log_probabilities_many
 from shoal.layout import Layout, seeded
 from shoal.types import Array
 

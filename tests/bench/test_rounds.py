@@ -19,6 +19,7 @@ from shoal.bench.workloads import WORKLOADS, RecurringCohorts, Workload
 from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.errors import BadInput
+from shoal.layout import torch_seed
 from shoal.loop.plan import Plan
 from shoal.loop.rounds import run_rounds
 from shoal.seeds import Key
@@ -58,8 +59,8 @@ def test_the_plain_loop_does_the_work_that_is_counted(tiny: Workload, monkeypatc
 
     monkeypatch.setattr(torch.optim.SGD, "step", counted)
     loop = PlainLoop(tiny, federation, layout)
-    accuracies = [loop() for _ in range(8)]
-    assert steps == 8 * cost(tiny, federation, layout)[0]
+    accuracies = [loop() for _ in range(tiny.rounds)]
+    assert steps == round(tiny.rounds * cost(tiny, federation, layout)[0])
     assert accuracies[-1] > 0.25  # ten classes, clients that contradict each other
 
 
@@ -69,8 +70,9 @@ def test_shoal_and_the_plain_loop_learn_alike(tiny: Workload) -> None:
     loop = PlainLoop(tiny, federation, layout)
     results = run_rounds(Plan(tiny.algorithm(), federation, layout, 10, 0), Engine(Serial(), layout))
     ours = [m.row["accuracy"] for m in results if m.round]
-    theirs = [loop() for _ in range(10)]
-    assert abs(ours[-1] - theirs[-1]) < 0.1
+    with torch_seed(0):
+        theirs = [loop() for _ in range(10)]
+    assert abs(np.mean(ours[-5:]) - np.mean(theirs[-5:])) < 0.1  # other batches, few samples: the mean of five rounds
 
 
 def test_chains_train_in_sequence(tiny: Workload) -> None:

@@ -13,7 +13,7 @@ from torch import nn
 from shoal.data.samples import Inputs, View
 from shoal.errors import BadInput
 from shoal.kernels import Native, Network, Plan, Rule, Store, log_probabilities_many, native, train_many
-from shoal.kernels.cohort import at
+from shoal.kernels.calls import at
 from shoal.kernels.network import Stage
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
@@ -236,7 +236,7 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_a_long_call_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two clients of some milliseconds each, in one thread; the first hand to stop it is raised before it begins."""
     kernel = Native(Network((4, 3, 2), (True, True)), np.dtype(np.float32))
-    monkeypatch.setattr("shoal.kernels.cohort.LONG", 0)
+    monkeypatch.setattr("shoal.kernels.calls.LONG", 0)
     given = (np.arange(10), np.array([0, 5, 10]), np.zeros(10, int), np.zeros(2, int), [np.zeros(23, np.float32)] * 2)
     rest = ([1, 2], Plan(), Rule(0.1), [None, None], 1)
     store = Store(np.zeros((10, 4), np.float32))

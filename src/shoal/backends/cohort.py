@@ -12,8 +12,7 @@ import numpy as np
 from shoal.backends.memory import look_up, recall
 from shoal.data.federation import SPLITS, Federation
 from shoal.data.samples import Ragged
-from shoal.kernels import Native, Rule
-from shoal.kernels.cohort import Plan, Store, log_probabilities_many, train_many
+from shoal.kernels import Native, Plan, Rule, Store, log_probabilities_many, train_many
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key

@@ -1,6 +1,7 @@
 """Fast paths in C: for what most clients of the papers train, perceptrons and small conv nets, and for the server."""
 
-from shoal.kernels.cohort import Plan, Store, log_probabilities_many, train_many
+from shoal.kernels.calls import Store
+from shoal.kernels.cohort import Plan, log_probabilities_many, train_many
 from shoal.kernels.native import native, why_none
 from shoal.kernels.network import Network
 from shoal.kernels.sgd import Native, Rule, dual_pays

@@ -24,7 +24,7 @@ int FN(train_cohort)(const FN(call) *c, FN(job) *jobs, const int64_t *sequence, 
     return (int)t.failed;
 }
 
-/* Samples that go through one model; laid out as `PIECE` in cohort.py. */
+/* Samples that go through one model; laid out as `PIECE` in calls.py. */
 typedef struct {
     const int64_t *index, *turn;
     REAL *model, *out; /* log-probabilities, samples x classes */

@@ -1,6 +1,6 @@
 /* A network in one precision, with room for one batch: stages of convolution if there are any, then layers. */
 
-/* What it is, and how all clients of a call train it; laid out as `Call` in cohort.py. */
+/* What it is, and how all clients of a call train it; laid out as `Call` in calls.py. */
 typedef struct {
     int64_t stages, layers, size, trainable, norms; /* `size` numbers in all, the last `norms` of them counters */
     const int64_t *shapes, *widths;                 /* of the stages: ten numbers each; of the layers */

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.cohort import JOB, Plan, Store, address, i64, pointer, run_jobs
+from shoal.kernels.calls import JOB, Store, address, i64, pointer
+from shoal.kernels.cohort import Plan, run_jobs
 from shoal.kernels.native import native, why_none
 from shoal.kernels.network import Network
 from shoal.types import Array, expect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.cohort import at, i64, pointer
+from shoal.kernels.calls import at, i64, pointer
 from shoal.kernels.native import native
 from shoal.types import Array
 

@@ -1,6 +1,6 @@
 /* Local training of one client in one precision. */
 
-/* A client's work; laid out as `JOB` in cohort.py. */
+/* A client's work; laid out as `JOB` in calls.py. */
 typedef struct {
     const int64_t *index, *label; /* where its samples are stored; their labels */
     const int64_t *turn;          /* where each pixel of an image comes from, if they are turned */
