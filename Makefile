@@ -25,8 +25,9 @@ test-all: .venv/dev ## all tests
 bits: .venv/dev ## do all algorithms still give the same bits? (ARGS="--against REV", ARGS="--only word")
 	@$(BIN)/python tools/bits.py check $(ARGS)
 
-test-sanitized: .venv/dev ## the tests of the C kernels under AddressSanitizer and UndefinedBehaviorSanitizer
+test-sanitized: .venv/dev ## the tests of the C kernels under sanitizers: memory, arithmetic, then threads
 	@$(BIN)/python -m tools.sanitize $(ARGS)
+	@$(BIN)/python -m tools.sanitize --threads $(ARGS)
 
 test-portable: .venv/dev ## the tests as on other machines, a table (ARGS="--settings oldest,one-core -- -k word"; hours)
 	@$(BIN)/python -m tools.portable $(ARGS)

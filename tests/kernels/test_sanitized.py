@@ -1,4 +1,4 @@
-"""The tests of the kernels once more, against a build in which every access to memory is watched."""
+"""The tests of the kernels once more, against builds in which every access to memory is watched."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools.sanitize import Unavailable, library
+from tools.sanitize import MEMORY, THREADS, Unavailable, Watch, library
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
-def test_the_kernels_run_clean_under_the_sanitizers() -> None:
+@pytest.mark.parametrize(("watch", "words"), [(MEMORY, []), (THREADS, ["--threads"])], ids=["memory", "threads"])
+def test_the_kernels_run_clean_under_the_sanitizers(watch: Watch, words: list[str]) -> None:
     try:
-        library()
+        library(watch.library)
     except Unavailable as e:
         pytest.skip(str(e))
     done = subprocess.run(
-        [sys.executable, "-m", "tools.sanitize"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tools.sanitize", *words], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
