@@ -54,7 +54,7 @@ def played() -> Iterator[str]:
     """How many different rounds the figures come from."""
     counts = {w["workload"]: w.get("rounds") for w in result("bench")["workloads"]}
     if None in counts.values():
-        yield "*The figures above are older than this rule: W1 and W2 played three rounds over and over, the rest one.*"
+        yield "*The figures above are older: W1 and W2 played three rounds again and again, all others one.*"
         return
     by_count: dict[int, list[str]] = {}
     for name, count in counts.items():

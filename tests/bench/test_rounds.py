@@ -59,8 +59,8 @@ def test_the_plain_loop_does_the_work_that_is_counted(tiny: Workload, monkeypatc
 
     monkeypatch.setattr(torch.optim.SGD, "step", counted)
     loop = PlainLoop(tiny, federation, layout)
-    accuracies = [loop() for _ in range(tiny.rounds)]
-    assert steps == round(tiny.rounds * cost(tiny, federation, layout)[0])
+    accuracies = [loop() for _ in range(tiny.rounds)]  # each of its different rounds once
+    assert steps == pytest.approx(tiny.rounds * cost(tiny, federation, layout)[0])
     assert accuracies[-1] > 0.25  # ten classes, clients that contradict each other
 
 
@@ -90,6 +90,19 @@ def test_every_turn_has_the_same_work() -> None:
     rounds = [RecurringCohorts(4, 3)(roster, Key(7).at(t)) for t in range(6)]
     assert rounds[:3] == rounds[3:]
     assert len(set(rounds)) == 3
+
+
+def test_short_rounds_are_fresh() -> None:
+    assert {name: w.rounds for name, w in WORKLOADS.items() if w.rounds > 1} == {"W1": 10, "W2": 10, "W7": 10}
+
+
+def test_one_round_warms_up_and_a_turn_plays_all() -> None:
+    played: list[int] = []
+    contender = Contender("shoal", lambda: played.append(1), rounds=10)
+    contender.turn(1)
+    assert (len(played), contender.wall) == (1, [])
+    contender.clocked_turn()
+    assert (len(played), len(contender.wall), len(contender.cpu)) == (11, 1, 1)
 
 
 def test_operations_are_those_of_products_and_convolutions() -> None:
