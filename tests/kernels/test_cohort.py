@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import threading
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -233,31 +234,45 @@ def test_what_does_not_fit_is_refused() -> None:
         )
 
 
-def test_a_long_call_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two clients of some milliseconds each, in one thread; the first hand to stop it is raised before it begins."""
+INTERRUPTED = """
+import os, signal, threading, time, numpy as np
+from shoal.kernels import Native, Network, Plan, Rule, Store, train_many
+kernel = Native(Network((784, 512, 10), (True, True)), np.dtype(np.float32))
+n, clients, real = 300, 4, kernel.train_cohort
+ended = []
+
+def watched(call, *arguments):
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    code = real(call, *arguments)
+    ended.append(1)
+    return code
+
+kernel.train_cohort = watched
+store, start = Store(np.ones((n, 784), np.float32)), np.zeros(kernel.network.size, np.float32)
+index, offsets = np.tile(np.arange(n), clients), n * np.arange(clients + 1)
+rest = ([start] * clients, list(range(clients)), Plan(epochs=200), Rule(0.01), [None] * clients, 1)
+try:
+    train_many(kernel, store, index, offsets, np.zeros(n * clients, int), np.zeros(clients, int), *rest)
+    print("to the end")
+except KeyboardInterrupt:
+    print("interrupted after the call" if ended else "interrupted in the call")
+"""
+
+
+def test_a_long_call_can_be_interrupted() -> None:
+    """Four clients, one after the other; the wait ends when the one that trains has ended, and no sooner."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "interrupted after the call"), done.stderr
+
+
+def test_a_batch_beyond_all_samples_is_all_of_them() -> None:
     kernel = Native(Network((4, 3, 2), (True, True)), np.dtype(np.float32))
-    monkeypatch.setattr("shoal.kernels.calls.LONG", 0)
-    given = (np.arange(10), np.array([0, 5, 10]), np.zeros(10, int), np.zeros(2, int), [np.zeros(23, np.float32)] * 2)
-    rest = ([1, 2], Plan(), Rule(0.1), [None, None], 1)
-    store = Store(np.zeros((10, 4), np.float32))
-    assert train_many(kernel, store, *given, *rest)[2].tolist() == [5, 5]
-    joined = threading.Thread.join
-
-    def interrupted(self: threading.Thread, timeout: float | None = None) -> None:
-        monkeypatch.setattr(threading.Thread, "join", joined)
-        raise KeyboardInterrupt
-
-    stops: list[int] = []
-    real = kernel.train_cohort
-
-    def slow(call: Any, *arguments: int) -> int:
-        while not ctypes.cast(call._obj.stop, ctypes.POINTER(ctypes.c_int32))[0]:
-            pass
-        stops.append(1)
-        return int(real(call, *arguments))
-
-    monkeypatch.setattr(threading.Thread, "join", interrupted)
-    kernel.train_cohort = slow
-    with pytest.raises(KeyboardInterrupt):
-        train_many(kernel, store, *given, *rest)
-    assert stops == [1]
+    rng = np.random.default_rng(1)
+    store, start = Store(rng.normal(size=(10, 4)).astype(np.float32)), rng.normal(size=23).astype(np.float32)
+    given = (np.arange(10), np.array([0, 4, 10]), np.arange(10) % 2, np.zeros(2, int), [start, start], [1, 2])
+    updates = [
+        train_many(kernel, store, *given, Plan(epochs=3, batch=batch), Rule(0.1), [None, None])[0]
+        for batch in (6, 10**18, 2**63 - 1, 2**70)
+    ]
+    for other in updates[1:]:
+        np.testing.assert_array_equal(updates[0], other)

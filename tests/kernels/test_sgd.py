@@ -286,7 +286,7 @@ def spoilt(name: str) -> dict[str, Any]:
         ("scattered velocity", "does not lie in one piece"),
         ("locked velocity", "read only"),
         ("velocity without momentum", "for training with momentum"),
-        ("velocity in the dual form", "for perceptrons without one"),
+        ("velocity in the dual form", "for perceptrons without a velocity"),
         ("few labels", r"the labels: \(4,\)"),
         ("label below", "a label outside 0 to 1"),
         ("label above", "a label outside 0 to 1"),

@@ -28,7 +28,13 @@ class Split:
 
     rows: Ragged
     labels: Ragged
-    histograms_NC: Array
+    classes: int
+
+    @cached_property
+    def histograms_NC(self) -> Array:
+        n, c = len(self.rows), self.classes
+        owner = np.repeat(np.arange(n), self.rows.sizes)
+        return np.bincount(owner * c + self.labels.index, minlength=n * c).reshape(n, c)
 
 
 @dataclass(frozen=True)
@@ -109,8 +115,7 @@ def split_of(federation: Federation, name: str, classes: int) -> Split | None:
     labels = np.ascontiguousarray(federation.labels(index, owner), np.int64)
     if labels.size and not (labels.min() >= 0 and labels.max() < classes):
         return None
-    histograms_NC = np.bincount(owner * classes + labels, minlength=n * classes).reshape(n, classes)
-    return Split(Ragged(index, rows.offsets), Ragged(labels, rows.offsets), histograms_NC)
+    return Split(Ragged(index, rows.offsets), Ragged(labels, rows.offsets), classes)
 
 
 @dataclass(frozen=True)

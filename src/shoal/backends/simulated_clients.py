@@ -60,6 +60,8 @@ class SimulatedClients:
         try:
             with one_thread():
                 answers = task.for_cohort(at_work, key)
+        except MemoryError:  # one by one those have a chance for whom there is room
+            return None
         except (Exception, SystemExit) as e:
             return CohortAnswers({}, failed=explain(e))
         if answers is not None and answers.memories:

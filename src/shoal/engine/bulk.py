@@ -19,6 +19,8 @@ from shoal.errors import ShoalError
 from shoal.tasks.evaluate import SLICE, Evaluate, poll
 from shoal.types import Array, Bulk, Cohort, Field
 
+FEW = 20  # times more samples than are asked for: sorting those is less work than marking all
+
 
 @dataclass(frozen=True)
 class Job:
@@ -72,24 +74,37 @@ def lay_out(asked: Asked, which_N: Array) -> Pool:
     Returns:
         The clients laid out for work in bulk.
     """
+    kinds = list(zip(which_N.tolist(), asked.turns_N.tolist(), strict=True))
+    number = {kind: j for j, kind in enumerate(sorted(set(kinds)))}
+    job_N = np.array([number[kind] for kind in kinds], np.int64)
+    members, samples_of = by_number(job_N, len(number)), by_number(job_N[asked.owner_S], len(number))
+    place_N = np.zeros(len(kinds), np.int64)  # of each client in its job
     jobs = []
-    for k, turns in sorted(set(zip(which_N.tolist(), asked.turns_N.tolist(), strict=True))):
-        members_M = np.flatnonzero((which_N == k) & (asked.turns_N == turns))
-        number_N = np.full(len(which_N), -1)
-        number_N[members_M] = np.arange(len(members_M))
-        owner_S = number_N[asked.owner_S]
-        mine = np.flatnonzero(owner_S >= 0)
+    for (k, turns), members_M, mine in zip(number, members, samples_of, strict=True):
+        place_N[members_M] = np.arange(len(members_M))
         samples, place = distinct(asked.index_S[mine], asked.samples)
-        jobs.append(Job(k, turns, members_M, samples, place, asked.labels_S[mine], owner_S[mine]))
+        jobs.append(Job(k, turns, members_M, samples, place, asked.labels_S[mine], place_N[asked.owner_S[mine]]))
     return Pool(asked.cohort, which_N, tuple(jobs))
+
+
+def by_number(number_N: Array, count: int) -> list[Array]:
+    """The places at which each number stands, in order.
+
+    >>> [places.tolist() for places in by_number(np.array([1, 0, 1]), 2)]
+    [[1], [0, 2]]
+    """
+    ends = np.cumsum(np.bincount(number_N, minlength=count))[:-1]
+    return np.split(np.argsort(number_N, kind="stable"), ends)
 
 
 def distinct(index_S: Array, samples: int) -> tuple[Array, Array]:
     """The different places, sorted, and where each place stands among them: `np.unique` of places below `samples`.
 
-    >>> distinct(np.array([7, 3, 7]), 10)
-    (array([3, 7]), array([1, 0, 1]))
+    >>> distinct(np.array([7, 3, 7]), 10), distinct(np.array([7, 3, 7]), 1000)
+    ((array([3, 7]), array([1, 0, 1])), (array([3, 7]), array([1, 0, 1])))
     """
+    if samples > FEW * len(index_S):
+        return np.unique(index_S, return_inverse=True)
     number = np.zeros(samples, np.int64)
     number[index_S] = 1
     found = np.flatnonzero(number)

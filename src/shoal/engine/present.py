@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.types import EVERYBODY, Array, Cohort, Failure, Roster
 
-REMEMBERED = 4  # cohorts of which is remembered what was worked out for them
+REMEMBERED = 8  # cohorts of which is remembered what was worked out for them
 NOT_THERE = "not in the federation this round"
 T = TypeVar("T")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def run(
         federation: The name of a data set, or a `Federation`; digits if left out.
         model: A name, or a function that makes an `nn.Module`; mclr if left out.
         out: A folder that the run is written to, and can be resumed from.
-        engine: `local` (worker processes), `serial`, or a back end object; the result is the same.
+        engine: `local` (all cores), `serial` (one thread), or a back end object; the result is the same.
         observers: Objects that are told of every round.
         settings: Keys of `shoal list keys`, and the algorithm's own.
 
@@ -123,7 +124,7 @@ def resume(
         federation: The object, if the run had one.
         model: The function, if the run had one.
         engine: Another back end than the run had.
-        workers: Another number of worker processes.
+        workers: Another number of threads or worker processes.
         rounds: Rounds in all, to make the run longer.
         observers: Objects that are told of every round.
 
@@ -214,8 +215,9 @@ def execute(
             for o in everybody:
                 o.after_round(last)
     finally:
-        for o in everybody:
-            o.stop()
+        with ExitStack() as stack:  # whatever one of them raises, all are stopped
+            for o in reversed(everybody):
+                stack.callback(o.stop)
     assert last is not None
     records = History(history)
     summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,7 @@ class Prepared:
         if len(index_S) and not (index_S.min() >= 0 and index_S.max() < len(store.x)):
             raise ValueError(f"a place outside the {len(store.x)} samples")
         self.shapes, self.store, self.stop = np.array(stages, np.int64), store, np.zeros(1, np.int32)
+        self.held: tuple[object, ...] = ()  # what a call works on stays as long as the call
         shift, scale, inverse = store.constants
         self.call = Call(
             stages=len(stages), layers=len(network.widths) - 1, size=network.size, trainable=network.trainable,
@@ -106,17 +108,30 @@ class Prepared:
         )  # fmt: skip
 
     def run(self, function: Callable[..., int], work: int, *arguments: int) -> int:
-        """What C gives back; `work` is in multiplications. Who interrupts a long call waits for the clients begun."""
+        """What C gives back; `work` is in multiplications. Who interrupts a long call waits for the clients begun.
+
+        What the arguments point at is put into `held` before.
+        """
         if work < LONG or threading.current_thread() is not threading.main_thread():
             return function(ctypes.byref(self.call), *arguments)
         given: list[int] = []
-        thread = threading.Thread(target=lambda: given.append(function(ctypes.byref(self.call), *arguments)))
-        thread.start()
-        try:
-            thread.join()
-        finally:  # also when the wait was interrupted: the call must not outlive the arrays that it works on
+        done = threading.Event()
+
+        def call() -> None:  # holds this object, and so all arrays that the call works on
+            try:
+                given.append(function(ctypes.byref(self.call), *arguments))
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=call)
+        try:  # not by `join`, which takes a thread for dead when it is interrupted
+            thread.start()
+            done.wait()
+        finally:
             self.stop[0] = 1
-            thread.join()
+            while thread.ident is not None and not done.is_set():
+                with suppress(KeyboardInterrupt):
+                    done.wait()
         return given[0]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +85,7 @@ def train_many(
     n_N = np.diff(offsets)
     if (n_N < 0).any() or offsets[0] != 0 or offsets[-1] != len(index_S):
         raise ValueError("the samples of the clients must follow each other")
+    plan = replace(plan, batch=min(plan.batch, max(int(n_N.max(initial=1)), 1)))  # a larger one is the same
     jobs = np.zeros(len(n_N), JOB)
     jobs["index"], jobs["label"] = (address(a) + 8 * offsets[:-1] for a in (index_S, labels_S))
     jobs["n"], jobs["steps"] = n_N, plan.steps_for(n_N)
@@ -122,13 +123,13 @@ def run_jobs(
                 raise ValueError("the velocity is changed in place, but read only")
     kept_N = np.array([v is not None for v in velocities], bool)
     if kept_N.any() and not rule.momentum:
-        raise ValueError("a velocity is for training with momentum, and the dual form for perceptrons without one")
+        raise ValueError("a velocity is for training with momentum")
     passes_N = jobs["steps"] * np.minimum(plan.batch, jobs["n"])
     if dual is None:
         pays_N = dual_pays(jobs["n"], network.widths, passes_N, jobs["steps"], rule)
         jobs["dual"] = pays_N & ~kept_N & (not network.stages)
     elif dual and (network.stages or kept_N.any()):
-        raise ValueError("a velocity is for training with momentum, and the dual form for perceptrons without one")
+        raise ValueError("the dual form is for perceptrons without a velocity")
     else:
         jobs["dual"] = dual
     updates_NP = np.empty((len(jobs), network.size), dtype)
@@ -143,6 +144,7 @@ def run_jobs(
     call.lr, call.momentum, call.pull = rule.lr, rule.momentum, rule.pull
     call.decay_kernels, call.decay_biases = rule.decay_kernels, rule.decay_biases
     most = max(1, min(plan.batch + plan.pairs, int(jobs["n"].max(initial=1))))
+    prepared.held = (jobs, sequence, index_S, labels_S, updates_NP, starts, velocities, turns)
     work = int(passes_N.sum()) * network.multiplications(store.shape)
     if len(jobs) and prepared.run(kernel.train_cohort, work, address(jobs), address(sequence), len(jobs), most):
         raise MemoryError("no memory for local training")
@@ -178,6 +180,7 @@ def log_probabilities_many(
     rows["first"] = np.cumsum(parts_N) - parts_N
     everywhere = np.concatenate(places) if places else np.zeros(0, np.int64)
     prepared = Prepared(kernel, store, everywhere, threads)
+    prepared.held = (rows, places, pieces, out, turns)
     total, work = int(parts_N.sum()), len(everywhere) * network.multiplications(store.shape)
     if total and prepared.run(kernel.test_cohort, work, address(rows), len(rows), PART, total):
         raise MemoryError("no memory for tests")

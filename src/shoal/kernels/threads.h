@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #define MOST_THREADS 256
+#define STACK (8 << 20) /* of a thread: what the first one has on most systems */
 
 /* Numbers too small to be normal count as zero, here as in torch's workers: they would take a hundred times as long. */
 static unsigned long flush_denormals(void) {
@@ -45,9 +46,13 @@ static void *begin(void *given) {
 /* `work` in so many threads, this one among them; fewer where the system gives no more. */
 static void in_threads(int64_t threads, void (*work)(void *), void *call) {
     pthread_t others[MOST_THREADS];
+    pthread_attr_t roomy;
     errand e = {work, call};
     int64_t begun = 0;
-    while (begun < threads - 1 && begun < MOST_THREADS && !pthread_create(others + begun, NULL, begin, &e)) begun++;
+    pthread_attr_init(&roomy);
+    pthread_attr_setstacksize(&roomy, STACK);
+    while (begun < threads - 1 && begun < MOST_THREADS && !pthread_create(others + begun, &roomy, begin, &e)) begun++;
+    pthread_attr_destroy(&roomy);
     const unsigned long before = flush_denormals();
     work(call);
     denormals_as(before);

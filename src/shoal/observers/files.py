@@ -49,7 +49,9 @@ class Files(Observer):
             self._written()
         if self._due(result.round):
             self._written()
+            clock = time.perf_counter()
             copy = checkpoint.copied(self._folder, result)
+            self._spent += time.perf_counter() - clock
             self._pending = self._writer.submit(self._write, result.round, copy)
         if result.round == self._last:
             self._written()
@@ -60,7 +62,8 @@ class Files(Observer):
             self._written()
         except Exception as e:  # the run ends with another error, which is the one to tell
             log.warning("the last checkpoint could not be written: %s", e)
-        self._writer.shutdown()
+        finally:
+            self._writer.shutdown()
 
     def _write(self, round: int, copy: Copied) -> None:
         clock = time.perf_counter()

@@ -91,7 +91,7 @@ class Nearest(Task):
         if self.rest is None:
             updates_NP, _, _ = cohort.train(self.solver, w0, key)
             return CohortAnswers({"choice": directions_of(cohort, directions, updates_NP)}, memories)
-        got = train_cohort_in_stages(cohort, np.stack(w0), self.solver, self.rest, key)
+        got = train_cohort_in_stages(cohort, w0, self.solver, self.rest, key)
         choice_N = directions_of(cohort, directions, got.pop("early"))
         return CohortAnswers({"choice": choice_N, **got}, memories)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -46,7 +46,8 @@ class TrainInStages(Task):
         assert models_KP is not None
         if not (cohort.trains(self.first) and cohort.trains(self.rest)):
             return None
-        return CohortAnswers(train_cohort_in_stages(cohort, models_KP[cohort.which_N], self.first, self.rest, key))
+        starts = [models_KP[k] for k in cohort.which_N]
+        return CohortAnswers(train_cohort_in_stages(cohort, starts, self.first, self.rest, key))
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         passes = self.first.passes(samples) + self.rest.passes(samples)
@@ -66,12 +67,14 @@ def train_in_stages(
 
 
 def train_cohort_in_stages(
-    cohort: CohortAtWork, starts_NP: Array, first: Solver, rest: Solver, key: Key
+    cohort: CohortAtWork, starts: Sequence[Array], first: Solver, rest: Solver, key: Key
 ) -> dict[str, Array]:
     """What `train_in_stages` gives, of a whole cohort whose clients can train with both."""
-    early_NP, early_N, _ = cohort.train(first, [*starts_NP], key)
-    later_NP, later_N, _ = cohort.train(rest, [*starts_NP + early_NP], key("rest"))
+    early_NP, early_N, _ = cohort.train(first, starts, key)
+    later = [start_P + early_P for start_P, early_P in zip(starts, early_NP, strict=True)]
+    update_NP, later_N, _ = cohort.train(rest, later, key("rest"))
+    np.add(early_NP, update_NP, out=update_NP)
     count_N = cohort.sizes_N("train")
     seen = [np.array([solver.passes(n) for n in count_N.tolist()]) for solver in (first, rest)]
     loss_N = (seen[0] * early_N + seen[1] * later_N) / np.maximum(seen[0] + seen[1], 1)
-    return {"early": early_NP, "update": early_NP + later_NP, "count": count_N, "loss": loss_N}
+    return {"early": early_NP, "update": update_NP, "count": count_N, "loss": loss_N}
