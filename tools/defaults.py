@@ -44,10 +44,9 @@ python -m tools.defaults fesem groups=auto weighting=samples --only "digits diri
 python -m tools.defaults --page
 ```
 
-Methods with their defaults, ten seeds each, 50 rounds; federations of MNIST and Fashion-MNIST that were run for fewer
-stand in tables of their own, with `rounds` in their title. *Right*: the adjusted Rand index of the last
-round is at least 0.9 where groups are planted, one group is left where there are none. *Least gain*: in points of the
-last accuracy on FedAvg with everybody, of the worst seed. [defaults.json](defaults.json) has the values of every seed.
+Methods with their defaults, ten seeds each, 50 rounds. *Right*: the adjusted Rand index of the last round is at least
+0.9 where groups are planted, one group is left where there are none. *Least gain*: in points of the last accuracy on
+FedAvg with everybody, of the worst seed. [defaults.json](defaults.json) has the values of every seed.
 """
 BELOW = """## Where a method ends below FedAvg
 

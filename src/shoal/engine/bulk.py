@@ -90,11 +90,11 @@ def lay_out(asked: Asked, which_N: Array) -> Pool:
 def by_number(number_N: Array, count: int) -> list[Array]:
     """The places at which each number stands, in order.
 
-    >>> [places.tolist() for places in by_number(np.array([1, 0, 1]), 2)]
-    [[1], [0, 2]]
+    >>> [places.tolist() for places in by_number(np.array([1, 0, 1]), 2)], by_number(np.zeros(0, int), 0)
+    ([[1], [0, 2]], [])
     """
     ends = np.cumsum(np.bincount(number_N, minlength=count))[:-1]
-    return np.split(np.argsort(number_N, kind="stable"), ends)
+    return np.split(np.argsort(number_N, kind="stable"), ends)[:count]
 
 
 def distinct(index_S: Array, samples: int) -> tuple[Array, Array]:
