@@ -237,6 +237,7 @@ def test_what_does_not_fit_is_refused() -> None:
 INTERRUPTED = """
 import ctypes, os, signal, time, numpy as np
 from shoal.kernels import Native, Network, Plan, Rule, Store, calls, train_many
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 calls.LONG = 0
 kernel = Native(Network((4, 3, 2), (True, True)), np.dtype(np.float32))
 real, ended = kernel.train_cohort, []
