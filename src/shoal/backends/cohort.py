@@ -12,14 +12,13 @@ import numpy as np
 from shoal.backends.memory import look_up, recall
 from shoal.data.federation import SPLITS, Federation
 from shoal.data.samples import Ragged
-from shoal.kernels import Native, Plan, Rule, Store, log_probabilities_many, train_many
+from shoal.kernels import Native, Plan, Store, log_probabilities_many, train_many
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
-from shoal.solvers.sgd import pull_of
 from shoal.tasks.losses import mean_loss
-from shoal.types import Array, Cohort, Memory, Ref, Solver, expect
+from shoal.types import Array, Cohort, Memory, Ref, Solver
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,7 @@ class LocalCohort:
 
     def trains(self, solver: Solver, velocities: Sequence[Any] = ()) -> bool:
         """Whether the kernel trains all clients with this solver."""
-        if type(solver) is not SGD or pull_of(solver.terms) is None:
+        if type(solver) is not SGD or solver.rule(0) is None:
             return False
         shape, dtype = (self.layout.trainable.stop,), self.layout.dtype
         if any(v is not None and (getattr(v, "shape", None) != shape or v.dtype != dtype) for v in velocities):
@@ -205,14 +204,9 @@ class LocalCohort:
     ) -> tuple[Array, Array, list[Array] | None]:
         """Train every client from its own start; `trains` says whether that is possible."""
         assert isinstance(solver, SGD)
-        pull = pull_of(solver.terms)
-        assert pull is not None
-        lr = solver.lr * solver.lr_decay ** max(key.round - 1, 0)
-        rule = Rule(lr, solver.momentum, solver.weight_decay + 2 * solver.l2, solver.weight_decay, pull)
+        rule = solver.rule(key.round)
+        assert rule is not None
         plan = Plan(solver.epochs, solver.steps, solver.batch, solver.shuffle, self.data.net.needs_pairs)
-        for start_P in starts:
-            if start_P.shape != (self.layout.size,) or start_P.dtype != self.layout.dtype:
-                expect(start_P, "the model", (self.layout.size,), self.layout.dtype)
         index_S, offsets_N1, labels_S = self._samples("train")
         keep: list[Array] | None = None
         if solver.momentum and solver.momentum_memory == "kept":

@@ -111,14 +111,15 @@ def run_jobs(
     from shoal.kernels.sgd import dual_pays
 
     network, dtype = kernel.network, kernel.dtype
+    size, trainable = network.size, network.trainable
     expect(labels_S, "the labels", (len(index_S),), WHOLE)
     if len(labels_S) and not (labels_S.min() >= 0 and labels_S.max() < network.widths[-1]):
         raise ValueError(f"a label outside 0 to {network.widths[-1] - 1}")
     for start_P in starts:
-        expect(start_P, "the model", (network.size,), dtype)
+        expect(start_P, "the model", (size,), dtype)
     for velocity in velocities:
         if velocity is not None:
-            expect(velocity, "the velocity", (network.trainable,), dtype)
+            expect(velocity, "the velocity", (trainable,), dtype)
             if not velocity.flags.writeable:
                 raise ValueError("the velocity is changed in place, but read only")
     kept_N = np.array([v is not None for v in velocities], bool)
@@ -132,7 +133,7 @@ def run_jobs(
         raise ValueError("the dual form is for perceptrons without a velocity")
     else:
         jobs["dual"] = dual
-    updates_NP = np.empty((len(jobs), network.size), dtype)
+    updates_NP = np.empty((len(jobs), size), dtype)
     jobs["update"] = address(updates_NP) + updates_NP.strides[0] * np.arange(len(jobs), dtype=np.uint64)
     jobs["start"], jobs["velocity"] = [address(s) for s in starts], [address(v) for v in velocities]
     turns = turned(store.shape, turns_N, bool(network.stages))

@@ -90,6 +90,17 @@ class SGD:
         epochs, rest = divmod(self.steps, -(-n // self.batch))
         return epochs * n + min(rest * self.batch, n)
 
+    def rate(self, round: int) -> float:
+        """The learning rate of a round."""
+        return self.lr * self.lr_decay ** max(round - 1, 0)
+
+    def rule(self, round: int) -> Rule | None:
+        """A step of a round as the native kernel does it; None if a term does more than pull."""
+        pull = pull_of(self.terms)
+        if pull is None:
+            return None
+        return Rule(self.rate(round), self.momentum, self.weight_decay + 2 * self.l2, self.weight_decay, pull)
+
     def __call__(
         self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Array | None = None
     ) -> Trained:
@@ -98,9 +109,9 @@ class SGD:
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
         if velocity is not None:
             expect(velocity, "the velocity that the client kept", (net.layout.trainable.stop,), net.layout.dtype)
-        lr = self.lr * self.lr_decay ** max(key.round - 1, 0)
-        if net.native is not None and (pull := pull_of(self.terms)) is not None:
-            return self._native(net, start_P, x, y, key, lr, pull, velocity)
+        if net.native is not None and (rule := self.rule(key.round)) is not None:
+            return self._native(net, start_P, x, y, key, rule, velocity)
+        lr = self.rate(key.round)
         net.load(start_P)
         anchor = net.params.clone()
         inputs, labels = net.tensor(x), net.labels(y)
@@ -148,14 +159,12 @@ class SGD:
         x: Array,
         y: Array,
         key: Key,
-        lr: float,
-        pull: float,
+        rule: Rule,
         velocity: Array | None,
     ) -> Trained:
         """The same in C."""
         assert net.native is not None
         order, cuts = schedule(len(y), self, key.rng(), net.needs_pairs)
-        rule = Rule(lr, self.momentum, self.weight_decay + 2 * self.l2, self.weight_decay, pull)
         keep = None
         if self.momentum and self.momentum_memory == "kept":
             keep = np.zeros(net.layout.trainable.stop, start_P.dtype) if velocity is None else np.array(velocity)
