@@ -4,7 +4,8 @@ from shoal.kernels.calls import Store
 from shoal.kernels.cohort import Plan, log_probabilities_many, train_many
 from shoal.kernels.native import native, why_none
 from shoal.kernels.network import Network
-from shoal.kernels.sgd import Native, Rule, dual_pays
+from shoal.kernels.rule import Rule, dual_pays
+from shoal.kernels.sgd import Native
 from shoal.kernels.sums import sums_of_larger
 
 __all__ = [

@@ -42,7 +42,7 @@ JOB = np.dtype(  # as `job` in train.h
     + [("key", "u8", 2), *((name, "i8") for name in ("n", "steps", "dual", "seen")), ("loss", "f8")]
 )
 PIECE = np.dtype(  # as `piece` in cohort.h
-    [(name, ADDRESS) for name in ("index", "turn", "model", "out")] + [("n", "i8"), ("first", "i8")]
+    [(name, ADDRESS) for name in ("index", "turn", "model", "out")] + [("n", "i8"), ("from", "i8")]
 )
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.kernels.calls import JOB, PIECE, Prepared, Store, address, turned
+from shoal.kernels.rule import Rule, dual_pays
 from shoal.types import Array, expect
 
 if TYPE_CHECKING:
-    from shoal.kernels.sgd import Native, Rule
+    from shoal.kernels.sgd import Native
 
 PART = 64  # samples that a thread sends through a model at once; no bit depends on it
 WHOLE = np.dtype(np.int64)
@@ -108,8 +109,6 @@ def run_jobs(
     dual: bool | None = None,
 ) -> tuple[Array, Array, Array]:
     """`train_many` with jobs that know their samples and batches; `dual` settles the form of the first layer."""
-    from shoal.kernels.sgd import dual_pays
-
     network, dtype = kernel.network, kernel.dtype
     size, trainable = network.size, network.trainable
     expect(labels_S, "the labels", (len(index_S),), WHOLE)
@@ -178,7 +177,7 @@ def log_probabilities_many(
     rows["model"], rows["turn"] = [address(m) for m, _, _ in pieces], [address(turns.get(t)) for t in turns_N.tolist()]
     rows["n"] = [len(index) for index in places]
     parts_N = -(-rows["n"] // PART)
-    rows["first"] = np.cumsum(parts_N) - parts_N
+    rows["from"] = np.cumsum(parts_N) - parts_N
     everywhere = np.concatenate(places) if places else np.zeros(0, np.int64)
     prepared = Prepared(kernel, store, everywhere, threads)
     prepared.held = (rows, places, pieces, out, turns)
