@@ -114,7 +114,8 @@ def run_jobs(
     expect(labels_S, "the labels", (len(index_S),), WHOLE)
     if len(labels_S) and not (labels_S.min() >= 0 and labels_S.max() < network.widths[-1]):
         raise ValueError(f"a label outside 0 to {network.widths[-1] - 1}")
-    for start_P in starts:
+    known = {id(start_P): start_P for start_P in starts}
+    for start_P in known.values():
         expect(start_P, "the model", (size,), dtype)
     for velocity in velocities:
         if velocity is not None:
@@ -122,6 +123,7 @@ def run_jobs(
             if not velocity.flags.writeable:
                 raise ValueError("the velocity is changed in place, but read only")
     kept_N = np.array([v is not None for v in velocities], bool)
+    begins = {name: address(start_P) for name, start_P in known.items()}
     if kept_N.any() and not rule.momentum:
         raise ValueError("a velocity is for training with momentum")
     passes_N = jobs["steps"] * np.minimum(plan.batch, jobs["n"])
@@ -134,9 +136,12 @@ def run_jobs(
         jobs["dual"] = dual
     updates_NP = np.empty((len(jobs), size), dtype)
     jobs["update"] = address(updates_NP) + updates_NP.strides[0] * np.arange(len(jobs), dtype=np.uint64)
-    jobs["start"], jobs["velocity"] = [address(s) for s in starts], [address(v) for v in velocities]
+    jobs["start"] = [begins[id(start_P)] for start_P in starts]
+    if kept_N.any():
+        jobs["velocity"] = [address(v) for v in velocities]
     turns = turned(store.shape, turns_N, bool(network.stages))
-    jobs["turn"] = [address(turns.get(t)) for t in turns_N.tolist()]
+    if turns:
+        jobs["turn"] = [address(turns.get(t)) for t in turns_N.tolist()]
     sequence = np.argsort(-passes_N * jobs["n"], kind="stable")
     prepared = Prepared(kernel, store, index_S, threads)
     call = prepared.call

@@ -27,6 +27,12 @@ typedef struct {
     int plain; /* no momentum, no decay, no proximal term */
 } FN(rule);
 
+/* What becomes of a sum; `lr` is that of a step. */
+typedef struct {
+    enum use what;
+    REAL lr;
+} FN(use);
+
 static inline int64_t FN(padded)(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
 
 /* The sum of the lanes, halves first. */
@@ -97,16 +103,19 @@ static inline vec FN(vexp)(vec x) {
 }
 #endif
 
-/* R rows of coefficients times `len` rows of T, C vectors wide, added to `out` if `add`. Names in
- * capitals are constants after inlining. */
+/* R rows of coefficients times `len` rows of T, C vectors wide. Names in capitals are constants after inlining. */
 static inline __attribute__((always_inline)) void FN(block)(
     const int R, const int C, const int LISTED, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
-    const REAL *const *ts, int64_t at, REAL *out, int64_t row, int add) {
+    const REAL *const *ts, int64_t at, REAL *out, int64_t row, FN(use) use) {
     vec acc[12][4];
+#pragma GCC unroll 12
     for (int r = 0; r < R; r++)
+#pragma GCC unroll 4
         for (int c = 0; c < C; c++) acc[r][c] = (vec){0};
-    if (add)
+    if (use.what == ADD)
+#pragma GCC unroll 12
         for (int r = 0; r < R; r++)
+#pragma GCC unroll 4
             for (int c = 0; c < C; c++) acc[r][c] = LOAD(out + r * row + at + c * LANES);
     for (int64_t j = 0; j < len; j++) {
         const REAL *tj = LISTED ? ts[j] + at : t + j * stride + at;
@@ -120,14 +129,20 @@ static inline __attribute__((always_inline)) void FN(block)(
             for (int c = 0; c < C; c++) acc[r][c] += k * x[c];
         }
     }
+#pragma GCC unroll 12
     for (int r = 0; r < R; r++)
-        for (int c = 0; c < C; c++) STORE(out + r * row + at + c * LANES) = acc[r][c];
+#pragma GCC unroll 4
+        for (int c = 0; c < C; c++) {
+            REAL *to = out + r * row + at + c * LANES;
+            if (use.what == STEP) acc[r][c] = LOAD(to) - use.lr * acc[r][c];
+            STORE(to) = acc[r][c];
+        }
 }
 
-#define CASE(r) case r: FN(block)(r, C, L, coef, len, t, stride, ts, at, out, row, add); break;
+#define CASE(r) case r: FN(block)(r, C, L, coef, len, t, stride, ts, at, out, row, use); break;
 #define CHUNK(name, width, list)                                                                                \
     static void FN(name)(int R, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,           \
-                         const REAL *const *ts, int64_t at, REAL *out, int64_t row, int add) {                 \
+                         const REAL *const *ts, int64_t at, REAL *out, int64_t row, FN(use) use) {         \
         enum { C = width, L = list };                                                                          \
         switch (R) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) \
             CASE(12) }                                                                                         \
@@ -139,16 +154,15 @@ CHUNK(wide_listed, 2, 1)
 #undef CHUNK
 #undef CASE
 
-/* out[r] = sum over j of coef[r][j] T_j for `rows` rows; T_j is t + j stride, or ts[j] where ts is given. With `add`
- * the sum is added to what is there. */
+/* The sum over j of coef[r][j] T_j for `rows` rows r; T_j is t + j stride, or ts[j] where ts is given. */
 static void FN(product)(int64_t rows, const REAL *const *coef, int64_t len, const REAL *t, int64_t stride,
-                        const REAL *const *ts, REAL *out, int64_t row, int add) {
+                        const REAL *const *ts, REAL *out, int64_t row, FN(use) use) {
     for (int64_t at = 0; at < row;) {
         const int C = row - at >= 2 * LANES ? 2 : 1;
         const int64_t most = C == 1 ? 12 : WIDE_ROWS, parts = (rows + most - 1) / most;
         for (int64_t p = 0, r = 0; p < parts; p++) {
             const int R = (int)((rows - r + parts - p - 1) / (parts - p));
-            (ts ? C == 1 ? FN(narrow_listed) : FN(wide_listed) : C == 1 ? FN(narrow) : FN(wide))(R, coef + r, len, t, stride, ts, at, out + r * row, row, add);
+            (ts ? C == 1 ? FN(narrow_listed) : FN(wide_listed) : C == 1 ? FN(narrow) : FN(wide))(R, coef + r, len, t, stride, ts, at, out + r * row, row, use);
             r += R;
         }
         at += C * LANES;
@@ -158,29 +172,42 @@ static void FN(product)(int64_t rows, const REAL *const *coef, int64_t len, cons
 /* z[r][k] = x_r . w_k + b_k for R rows and K outputs. R and K are constants after inlining. */
 static inline __attribute__((always_inline)) void FN(corner)(
     const int R, const int K, const REAL *const *x, const REAL *w, const REAL *b, int64_t row, REAL *z, int64_t wide) {
-    vec acc[5][4];
+    vec acc[5][5];
+#pragma GCC unroll 5
     for (int r = 0; r < R; r++)
+#pragma GCC unroll 5
         for (int k = 0; k < K; k++) acc[r][k] = (vec){0};
     for (int64_t j = 0; j < row; j += LANES) {
-        vec y[4];
-#pragma GCC unroll 4
+        vec y[5];
+#pragma GCC unroll 5
         for (int k = 0; k < K; k++) y[k] = LOAD(w + k * row + j);
 #pragma GCC unroll 5
         for (int r = 0; r < R; r++) {
             const vec p = LOAD(x[r] + j);
-#pragma GCC unroll 4
+#pragma GCC unroll 5
             for (int k = 0; k < K; k++) acc[r][k] += p * y[k];
         }
     }
+#pragma GCC unroll 5
     for (int r = 0; r < R; r++)
+#pragma GCC unroll 5
         for (int k = 0; k < K; k++) z[r * wide + k] = FN(sum)(acc[r][k]) + b[k];
 }
 
-#define CASE(r) case r: K == 4 ? FN(corner)(r, 4, ARGS) : K == 2 ? FN(corner)(r, 2, ARGS) : FN(corner)(r, 1, ARGS); break;
+#define CASE(r)                                                                                        \
+    case r:                                                                                            \
+        switch (K) {                                                                                   \
+        case 5: FN(corner)(r, 5, ARGS); break;                                                         \
+        case 4: FN(corner)(r, 4, ARGS); break;                                                         \
+        case 3: FN(corner)(r, 3, ARGS); break;                                                         \
+        case 2: FN(corner)(r, 2, ARGS); break;                                                         \
+        default: FN(corner)(r, 1, ARGS);                                                               \
+        }                                                                                              \
+        break;
 #define ARGS x + r, l->w + k * l->row, l->b + k, l->row, l->z + r * wide + k, wide
 static void FN(dots)(int64_t rows, const REAL *const *x, const FN(layer) *l, int64_t wide) {
     for (int64_t k = 0; k < l->out;) {
-        const int64_t K = l->out - k >= 4 ? 4 : l->out - k >= 2 ? 2 : 1;
+        const int64_t left = l->out - k, K = left % 5 && left > 5 && left < 10 ? (left + 1) / 2 : left < 5 ? left : 5;
         for (int64_t r = 0; r < rows; r += 5)
             switch (rows - r < 5 ? rows - r : 5) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) }
         k += K;
@@ -248,12 +275,15 @@ static void FN(move)(FN(layer) *l, int64_t rows, const REAL *const *given, REAL 
     for (int64_t piece = 0; piece < l->out; piece += 4 * WIDE_ROWS) {
         const int64_t end = l->out - piece < 4 * WIDE_ROWS ? l->out : piece + 4 * WIDE_ROWS;
         for (int64_t r = 0; r < rows; r++) above[r] = l->z + r * wide + piece;
-        if (back) FN(product)(rows, above, end - piece, l->w + piece * l->row, l->row, NULL, back, l->row, piece > 0);
+        if (back) FN(product)(rows, above, end - piece, l->w + piece * l->row, l->row, NULL, back, l->row, (FN(use)){piece ? ADD : WRITE, 0});
         for (int64_t k = piece; k < end; k += WIDE_ROWS) {
             const int64_t size = end - k < WIDE_ROWS ? end - k : WIDE_ROWS, from = k * l->row;
-            FN(product)(size, coef + k, rows, NULL, 0, given, g, l->row, 0);
-            FN(step)(l->w + from, how->plain ? NULL : l->w0 + from, how->plain ? NULL : l->v + from, g, size * l->row,
-                     how->decay_w, how);
+            if (how->plain) {
+                FN(product)(size, coef + k, rows, NULL, 0, given, l->w + from, l->row, (FN(use)){STEP, how->lr});
+                continue;
+            }
+            FN(product)(size, coef + k, rows, NULL, 0, given, g, l->row, (FN(use)){WRITE, 0});
+            FN(step)(l->w + from, l->w0 + from, l->v + from, g, size * l->row, how->decay_w, how);
         }
     }
 }

@@ -78,7 +78,7 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual
     const int64_t row = FN(padded)(widths[0]);
     numbers += grads + widest * most + (c->stages ? 2 * most * row : 0);
     net->bytes = numbers * sizeof(REAL);
-    REAL *at = net->memory = malloc(net->bytes);
+    REAL *at = net->memory = room_for(net->bytes);
     net->rows = malloc((2 * most + widest) * sizeof(REAL *));
     if (!net->memory || !net->rows) return 0;
     net->coef = net->rows + most, net->acts = net->coef + widest;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from torch import nn
@@ -64,14 +65,14 @@ class Network:
         widths = (layers[0].in_features, *(m.out_features for m in layers))
         return cls(widths, tuple(m.bias is not None for m in layers), stages)
 
-    @property
+    @cached_property
     def trainable(self) -> int:
         """Numbers that are trained: kernels and biases, and scale and shift of every batch norm."""
         ends = sum(s.maps * (s.biased + 2 * (s.norm is not None)) for s in self.stages)
         kernels = sum(s.maps * s.channels * s.kernel**2 for s in self.stages)
         return kernels + ends + sum(o * (i + b) for (i, o), b in zip(pairwise(self.widths), self.bias, strict=True))
 
-    @property
+    @cached_property
     def size(self) -> int:
         """All numbers of the vector: behind the trainable ones mean and variance of every map, and counters."""
         return self.trainable + sum(2 * s.maps + 1 for s in self.stages if s.norm is not None)

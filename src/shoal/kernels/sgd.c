@@ -22,6 +22,12 @@
 #define MOST_PIXELS 6
 #endif
 
+/* Memory that begins where a vector may: one that lies across two lines of the cache takes twice as long to read. */
+static void *room_for(int64_t bytes) { return aligned_alloc(64, (bytes + 63) / 64 * 64); }
+
+/* What becomes of a sum: it is written, or begins at what is there, or what is there takes a step against it. */
+enum use { WRITE, ADD, STEP };
+
 #include "bytes.h"
 #include "order.h"
 #include "threads.h"

@@ -98,19 +98,20 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
         FN(tear_down)(net), *net = (FN(network)){0};
         return 1;
     }
-    const int64_t reals = n * row + c->numbers + (dual ? n * n + 2 * n * wide + (extras ? n * wide : 0) + 2 * out * row + out * n + PANEL : 0);
-    const int64_t bytes = n * sizeof(int64_t) + (n + out) * sizeof(REAL *) + reals * sizeof(REAL);
+    const int64_t held = FN(padded)(n * row), extra = FN(padded)(c->numbers), square = dual ? FN(padded)(n * n) : 0;
+    const int64_t reals = held + extra + (dual ? square + 2 * n * wide + (extras ? n * wide : 0) + 2 * out * row + out * n + PANEL : 0);
+    const int64_t bytes = FN(padded)(reals) * sizeof(REAL) + n * sizeof(int64_t) + (n + out) * sizeof(REAL *);
     if (at->bytes < bytes) {
         free(at->room);
-        at->room = malloc(bytes), at->bytes = at->room ? bytes : 0;
+        at->room = room_for(bytes), at->bytes = at->room ? bytes : 0;
         if (!at->room) return 1;
     }
-    FN(schedule) when = {stream_of(job->key), at->room, (n + c->batch - 1) / c->batch};
-    if (c->pairs && when.in_epoch > 1 && n - (when.in_epoch - 1) * c->batch == 1) when.in_epoch--;
-    const REAL **rows = (const REAL **)(when.order + n), **coef = rows + n;
-    REAL *x = (REAL *)(coef + out), *spare = x + n * row, *gram = spare + c->numbers, *z0 = gram + n * n;
+    REAL *x = at->room, *spare = x + held, *gram = spare + extra, *z0 = gram + square;
     REAL *span = z0 + n * wide, *vspan = span + n * wide, *w0 = vspan + (extras ? n * wide : 0), *moved = w0 + out * row;
     REAL *turned = moved + out * row, *zeros = turned + out * n;
+    FN(schedule) when = {stream_of(job->key), (int64_t *)(x + FN(padded)(reals)), (n + c->batch - 1) / c->batch};
+    if (c->pairs && when.in_epoch > 1 && n - (when.in_epoch - 1) * c->batch == 1) when.in_epoch--;
+    const REAL **rows = (const REAL **)(when.order + n), **coef = rows + n;
     FN(read)(c, job->index, n, job->turn, row, spare, x);
     FN(clear)(net);
     memcpy(job->update, job->start, c->size * sizeof(REAL));
@@ -139,7 +140,7 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
                 for (int64_t k = 0; k < wide; k += LANES)
                     STORE(first->z + r * wide + k) = (REAL)a * LOAD(z0 + index[r] * wide + k) + LOAD(first->b + k);
             }
-            FN(product)(size, net->rows, n, span, wide, NULL, first->z, wide, 1);
+            FN(product)(size, net->rows, n, span, wide, NULL, first->z, wide, (FN(use)){ADD, 0});
         } else {
             FN(first_layer)(net, x, row, index, size, 1);
         }
@@ -161,7 +162,7 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     if (!dual) return 0;
     FN(turn)(n, out, wide, span, turned);
     for (int64_t k = 0; k < out; k++) coef[k] = turned + k * n;
-    FN(product)(out, coef, n, x, row, NULL, moved, row, 0);
+    FN(product)(out, coef, n, x, row, NULL, moved, row, (FN(use)){WRITE, 0});
     for (int64_t k = 0; k < out; k++)
         for (int64_t j = 0; j < in; j++)
             job->update[k * in + j] = moved[k * row + j] + (REAL)(a - 1) * job->start[k * in + j];
