@@ -109,3 +109,13 @@ def test_inputs_stay_as_fine_as_samples_are_stored() -> None:
 def test_names_that_are_no_text_are_refused(fed: Federation) -> None:
     with pytest.raises(BadInput, match=r"client '\\ud800' has a name that is no valid Unicode text"):
         replace(fed, ids=("a", "\ud800"))
+
+
+def test_rows_of_a_table_are_replaced() -> None:
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 99, size) for size in (3, 0, 5, 1, 2)]
+    for places in ((), (0,), (4,), (1, 3), (0, 1, 2, 3, 4)):
+        new = {i: rng.integers(0, 99, rng.integers(0, 4)) for i in reversed(places)}
+        got, want = Ragged.of(rows).with_rows(new), Ragged.of([new.get(i, row) for i, row in enumerate(rows)])
+        assert got.index.tolist() == want.index.tolist() and got.offsets.tolist() == want.offsets.tolist()
+        assert got.index.dtype == got.offsets.dtype == np.int64

@@ -32,6 +32,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "pairwise_squared_l2": (m.pairwise_squared_l2, (ROWS,)),
     "pairwise": (m.pairwise, (ROWS, "manhattan")),
     "client_cold_start": (m.client_cold_start, (OTHER, ROWS[0])),
+    "nearest_directions": (m.nearest_directions, (OTHER, ROWS)),
     "shift_distance": (m.shift_distance, (LABELS, LABELS[::-1].copy())),
     "shifted": (m.shifted, (LABELS, LABELS[::-1].copy())),
     "clusterability": (m.clusterability, (ROWS, WEIGHTS, LABELS)),
@@ -86,7 +87,7 @@ def test_lists(name: str) -> None:
 # What becomes of a measure when all vectors are so many times as long: that number to the power given here.
 POWERS = {
     **dict.fromkeys(("cosine", "cosine_to", "edc", "edc_embedding", "client_cold_start", "relative_deviation"), 0),
-    "clusterability": 0,
+    **dict.fromkeys(("clusterability", "nearest_directions"), 0),
     **dict.fromkeys(("coordinates", "norms", "pairwise", "gradient_divergence", "grouping_objective"), 1),
     **dict.fromkeys(
         ("gram", "squared_l2", "pairwise_squared_l2", "mean_square_gradient", "within", "within_groups"), 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.measures import client_cold_start
+from shoal.measures import client_cold_start, nearest_directions
 
 
 def test_by_hand() -> None:
@@ -34,3 +34,13 @@ def test_a_zero_update_or_direction_is_half_way() -> None:
 
 def test_one_group() -> None:
     assert client_cold_start(np.array([[1.0, 0.0]]), np.array([-1.0, 0.0]))[0] == 0
+
+
+def test_many_clients_at_once_find_what_each_finds_alone() -> None:
+    rng = np.random.default_rng(3)
+    directions, updates = rng.normal(size=(4, 50)), rng.normal(size=(30, 50))
+    updates[7], updates[8] = 0.0, directions[1] + directions[2]
+    directions[3] = 2 * directions[2]  # equally near: the first counts
+    alone = [client_cold_start(directions, update)[0] for update in updates]
+    assert nearest_directions(directions, updates).tolist() == alone
+    assert alone[7] == 0 and 3 not in alone and len(set(alone)) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Annotated, Any
 
@@ -124,6 +125,7 @@ def version(format: FormatOption = Format.text) -> None:
 
 def main() -> None:
     """Entry point: characters a terminal cannot show are replaced, never an error."""
+    gc.set_threshold(100_000, 20, 100)  # importing torch makes a million objects that stay: do not look at them often
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,26 @@ class Ragged:
         """Rows of different lengths, put together."""
         offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
         return cls(np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, np.int64), offsets)
+
+    def with_rows(self, rows: Mapping[int, Array]) -> Ragged:
+        """The same with other rows in some places.
+
+        Args:
+            rows: By place what stands there.
+
+        Returns:
+            A table of as many rows.
+
+        >>> rows = Ragged.of([np.array([7, 8]), np.array([9]), np.array([5])])
+        >>> rows.with_rows({1: np.array([1, 2, 3])}).index.tolist()
+        [7, 8, 1, 2, 3, 5]
+        """
+        sizes_N, pieces, done = self.sizes, list[Array](), 0
+        for place in sorted(rows):
+            pieces += [self.index[self.offsets[done] : self.offsets[place]], rows[place]]
+            sizes_N[place], done = len(rows[place]), place + 1
+        index = np.concatenate([*pieces, self.index[self.offsets[done] :]]).astype(np.int64, copy=False)
+        return Ragged(index, np.concatenate([[0], np.cumsum(sizes_N)]).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

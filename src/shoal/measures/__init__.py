@@ -20,7 +20,7 @@ from shoal.measures.gram import coordinates, gram, norms
 from shoal.measures.l2 import pairwise_squared_l2, squared_l2
 from shoal.measures.madc import madc
 from shoal.measures.metric import Metric, pairwise
-from shoal.measures.nearest import client_cold_start
+from shoal.measures.nearest import client_cold_start, nearest_directions
 from shoal.measures.objective import objective, wecfl_objective
 from shoal.measures.principal import Plane, principal
 from shoal.measures.separation import pair_order, relative_deviation
@@ -54,6 +54,7 @@ __all__ = [
     "Metric",
     "pairwise",
     "client_cold_start",
+    "nearest_directions",
     "Shift",
     "ShiftMode",
     "shift_distance",

@@ -48,10 +48,8 @@ def principal(gram_NN: Array, m: int = 2) -> Plane:
     total = float(np.trace(centred_NN))
     if total <= 0:
         return Plane(points_NM, share_M)
-    from scipy.linalg import eigh  # here, as everywhere: scipy takes a moment, and not every run asks for it
-
-    value, vector = eigh((centred_NN + centred_NN.T) / 2, subset_by_index=(max(n - m, 0), n - 1))
-    for axis, (length, v_N) in enumerate(zip(value[::-1], vector.T[::-1], strict=True)):
+    value, vector = np.linalg.eigh((centred_NN + centred_NN.T) / 2)
+    for axis, (length, v_N) in enumerate(zip(value[: -m - 1 : -1], vector.T[: -m - 1 : -1], strict=True)):
         if length > total * np.finfo(float).eps * n:
             size_N = np.abs(v_N)
             first = int((size_N >= size_N.max() * (1 - 1e-6)).argmax())

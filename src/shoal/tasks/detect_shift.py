@@ -56,14 +56,15 @@ class DetectShift(Task):
             return None
         choice_N = np.full(len(moved_N), -1)
         if self.solver is not None and moved_N.any():
-            w0 = cohort.kept("w0")
-            places = np.array([i for i in np.flatnonzero(moved_N) if w0[i] is not None], int)
+            places = np.flatnonzero(moved_N)
+            w0 = cohort.subset(places).kept("w0")
+            places = places[[kept is not None for kept in w0]]
             some = cohort.subset(places)
             directions = some.kept("directions")
             if any(kept is None for kept in directions) or not some.trains(self.solver):
                 return None
             if len(places):
-                updates_NP, _, _ = some.train(self.solver, [w0[i] for i in places], key)
+                updates_NP, _, _ = some.train(self.solver, [kept for kept in w0 if kept is not None], key)
                 choice_N[places] = directions_of(some, directions, updates_NP)
         renewed = cohort.subset(np.flatnonzero(moved_N | [histogram is None for histogram in kept]))
         memories = renewed.keeping(histogram=fresh_histograms(renewed))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.layout import Layout
-from shoal.measures import client_cold_start
+from shoal.measures import client_cold_start, nearest_directions
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.tasks.train import Train
@@ -135,5 +135,10 @@ def fresh_histograms(cohort: CohortAtWork) -> list[Array]:
 
 def directions_of(cohort: CohortAtWork, directions: Sequence[Array], updates_NP: Array) -> Array:
     """For each client the group whose direction its update is most like."""
-    found = [direction_of(cohort.layout, d_KP, u_P) for d_KP, u_P in zip(directions, updates_NP, strict=True)]
-    return np.array(found, np.int64)
+    alike: dict[tuple[int, ...], list[int]] = {}  # clients that keep the very same vectors are compared together
+    for i, d_KP in enumerate(directions):
+        alike.setdefault((d_KP.__array_interface__["data"][0], *d_KP.shape, *d_KP.strides), []).append(i)
+    found_N, at = np.zeros(len(directions), np.int64), cohort.layout.trainable
+    for some in alike.values():
+        found_N[some] = nearest_directions(directions[some[0]][:, at], updates_NP[some][:, at])
+    return found_N

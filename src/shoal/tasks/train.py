@@ -46,7 +46,8 @@ class Train(Task):
 
     def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
         assert cohort.models_KP is not None
-        return train_cohort(self.solver, cohort, [cohort.models_KP[k] for k in cohort.which_N], key, self.keeps)
+        models = list(cohort.models_KP)  # clients that are sent the same one share it
+        return train_cohort(self.solver, cohort, [models[k] for k in cohort.which_N], key, self.keeps)
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return self.solver.passes(samples), self.solver.passes(samples)

@@ -53,5 +53,5 @@ def rearranged(federation: Federation, rows: Mapping[str, Mapping[int, Array]], 
     new: dict[str, Any] = {}
     for split, own in rows.items():
         old: Ragged = getattr(federation, split)
-        new[split] = Ragged.of([own.get(i, old[i]) for i in range(len(old))])
+        new[split] = old.with_rows(own)
     return replace(federation, **new, **others)
