@@ -34,10 +34,11 @@ def test_everybody_is_tested_in_rounds_that_count(tiny: Workload) -> None:
         "FedGroup",
         "FlexCFL, with drift",
         "WeCFL, all clients",
+        "CFL, all clients",
     ]
-    assert [entry["clients_per_round"] for entry in lines] == [3, 3, 3, 3, 12]
+    assert [entry["clients_per_round"] for entry in lines] == [3, 3, 3, 3, 12, 12]
     assert {entry["tested"] for entry in lines} == {12}
-    assert [entry["times_fedavg"] for entry in lines] == [1, 2.5, 1, 1, 1]
+    assert [entry["times_fedavg"] for entry in lines] == [1, 2.5, 1, 1, 1, 1]
     assert lines[1]["s_per_round"] == 3.5
 
 
@@ -48,5 +49,5 @@ def test_only_flexcfl_meets_drift(tiny: Workload) -> None:
 @pytest.mark.slow
 def test_methods_from_end_to_end(tiny: Workload) -> None:
     got = time_methods(tiny, 1, lambda line: None)
-    assert len(got["results"]) == 10
+    assert len(got["results"]) == 12
     assert all(r["s_per_round"] > 0 and r["start_s"] > 0 and r["times_fedavg"] > 0 for r in got["results"])

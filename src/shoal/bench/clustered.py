@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from shoal.algorithms import IFCA, FedAvg, FedGroup, FlexCFL, WeCFL
+from shoal.algorithms import CFL, IFCA, FedAvg, FedGroup, FlexCFL, WeCFL
 from shoal.backends import Backend
 from shoal.bench.machine import Notify
 from shoal.bench.rounds import MANY, Contender, open_backends
@@ -29,7 +29,7 @@ from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.types import Algorithm, Cohort, Roster
 
-NAMES = ("W1",)  # the workloads whose data are grouped
+NAMES = ("W1", "W3")  # the workloads whose data are grouped
 GROUPS = 3
 DRIFT = "swap-all:0.05"  # each round, a twentieth of the clients exchange their data
 ROUNDS = 10  # of a turn
@@ -71,6 +71,7 @@ def methods(workload: Workload) -> tuple[Method, ...]:
         Method("FedGroup", FedGroup(**grouped)),
         Method("FlexCFL, with drift", FlexCFL(**grouped), drift=parse_drift(DRIFT)),
         Method("WeCFL, all clients", WeCFL(groups=GROUPS, solver=workload.solver), rounds=1),
+        Method("CFL, all clients", CFL(solver=workload.solver), rounds=1),
     )
 
 

@@ -49,8 +49,12 @@ def cores() -> int:
 
 
 def child_environment() -> dict[str, str]:
-    """The environment for a process that shall find the packages that this one found."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    """The environment for a process that shall find the packages that this one found.
+
+    It may keep what it compiles, as processes do by default: else each would compile all of Shoal anew.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def cpu_seconds() -> float:

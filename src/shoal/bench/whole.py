@@ -67,6 +67,8 @@ def time_run(
     first = typical(steps_T, plain_rounds)
     plain = list(plain_loops(fresh, federation, workload.layout(federation), plain_rounds))
     runs, starts = list[Waited](), list[Waited]()
+    notify(f"whole {workload.name}: warming up")
+    wait_for(arguments(workload, 0))
     for number in range(repeats):
         notify(f"whole {workload.name}: run {number + 1} of {repeats}")
         starts.append(wait_for(arguments(workload, 0)))
