@@ -142,7 +142,7 @@ def in_bulk(
     }
     for job, ks in zip(pool.jobs, several, strict=True):
         rows_SC = poll([*islice(said, len(ks))] or [np.zeros((0, classes))])
-        answers = bulk.tally(rows_SC[job.place], job.labels, job.owner, len(job.members))
+        answers = bulk.tally(rows_SC.take(job.place, 0), job.labels, job.owner, len(job.members))
         for name, values in answers.items():
             out[name][job.members] = values
     return out

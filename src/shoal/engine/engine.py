@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -309,7 +310,7 @@ class Engine:
             asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small)
         )
         count.uncounted = asked * extra
-        for size, times in zip(*map(np.ndarray.tolist, np.unique(sizes_N, return_counts=True)), strict=True):
+        for size, times in Counter(sizes_N.tolist()).items():
             forward, backward = task.work(size, dims["K"])
             count.forward, count.backward = count.forward + times * forward, count.backward + times * backward
         self._ledger.add(task, count)
