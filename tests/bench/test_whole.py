@@ -55,6 +55,7 @@ def test_the_plain_loop_plays_typical_rounds_beside_every_run(tiny: Workload, mo
         return 0.0
 
     monkeypatch.setattr(whole, "wait_for", wait)
+    monkeypatch.setattr(whole, "memory_in_rounds", lambda words, rounds: [7, 8])
     monkeypatch.setattr(PlainLoop, "__call__", play)
     federation, source = tiny.federation()
     got = time_run(tiny, federation, source, 8, 2, 2, lambda line: None)
@@ -66,6 +67,7 @@ def test_the_plain_loop_plays_typical_rounds_beside_every_run(tiny: Workload, mo
     windows = [abs(steps_T[i : i + 2].mean() - steps_T.mean()) for i in range(7)]
     assert windows[first - 1] == min(windows)
     assert got["command"].startswith("shoal run fedavg data=synthetic")
+    assert got["memory"] == {"round": 5, "then": 7, "at_the_end": 8}
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ class Point:
 
 BASE = Point("")
 POINTS = (
-    *(replace(BASE, what="clients", clients=n) for n in (100, 1000, 10_000, 100_000)),
+    *(replace(BASE, what="clients", clients=n) for n in (100, 1000, 10_000, 100_000, 1_000_000)),
     *(replace(BASE, what="parameters", hidden=h) for h in (16, 64, 256, 1024)),
     *(replace(BASE, what="clients a round", cohort=k) for k in (10, 40, 160)),
 )

@@ -30,6 +30,20 @@ from shoal.seeds import Key
 
 ROUNDS, PLAIN = 300, 3  # of the run; of the plain loop, beside each run
 QUICK = 5, 1
+EARLY = 5  # after this round a run should need no more memory
+
+
+# The same run from Python, which says what memory its processes hold after some rounds.
+LOOK = """
+import json, sys, shoal
+from shoal.bench.machine import memory
+class Look(shoal.Observer):
+    def after_round(self, result):
+        if result.round in json.loads(sys.argv[1]):
+            print(memory())
+pairs = dict(word.split("=", 1) for word in sys.argv[2:])
+shoal.run("fedavg", pairs.pop("data"), pairs.pop("model"), observers=[Look()], **pairs)
+"""
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,8 @@ def time_run(
             assert isinstance(c.play, PlainLoop)
             c.play.round = first - 1
             c.clocked_turn()
+    notify(f"whole {workload.name}: memory")
+    early, late = memory_in_rounds(arguments(workload, rounds), (min(EARLY, rounds), rounds))
     return {
         "workload": workload.name,
         "title": workload.title,
@@ -88,6 +104,7 @@ def time_run(
         "clients_per_round": workload.cohort,
         "steps_per_round": float(steps_T.mean()),
         **figures(runs, starts, plain, rounds),
+        "memory": {"round": min(EARLY, rounds), "then": early, "at_the_end": late},
         "plain_rounds": plain_rounds,
         "plain_steps_per_round": float(steps_T[first - 1 : first - 1 + plain_rounds].mean()),
     }
@@ -141,6 +158,14 @@ def wait_for(words: Sequence[str]) -> Waited:
         with (out / "records.jsonl").open() as lines:
             training, testing = spent_in_rounds(map(json.loads, lines))
     return Waited(wall, spent, training, testing)
+
+
+def memory_in_rounds(words: Sequence[str], rounds: Sequence[int]) -> list[int]:
+    """Bytes that the run of these words holds after some of its rounds; it is played once more, and not timed."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", LOOK, json.dumps(rounds), *words[2:], f"out={Path(folder) / 'run'}"]
+        done = subprocess.run(command, capture_output=True, text=True, env=child_environment(), check=True)
+    return [int(size) for size in done.stdout.split()]
 
 
 def children_seconds() -> float:
