@@ -192,7 +192,8 @@ class LocalCohort:
 
     def trains(self, solver: Solver, velocities: Sequence[Any] = ()) -> bool:
         """Whether the kernel trains all clients with this solver."""
-        if type(solver) is not SGD or solver.rule(0) is None:
+        rule = solver.rule(0) if type(solver) is SGD else None
+        if rule is None or not self.data.native.network.follows(rule):
             return False
         shape, dtype = (self.layout.trainable.stop,), self.layout.dtype
         if any(v is not None and (getattr(v, "shape", None) != shape or v.dtype != dtype) for v in velocities):

@@ -15,7 +15,7 @@ from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 
-NAMES = ("W1", "W2")  # the workloads of perceptrons
+NAMES = ("W1", "W2", "W6")  # perceptrons, and recurrent layers
 
 
 def ways_to_descend(solver: SGD) -> dict[str, SGD]:

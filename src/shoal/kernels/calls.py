@@ -28,9 +28,13 @@ class Call(ctypes.Structure):
 
     _fields_ = [
         *((name, i64) for name in ("stages", "layers", "size", "trainable", "norms")),
-        *((name, pointer) for name in ("shapes", "widths", "constants", "bias", "x", "shift", "scale", "inverse")),
+        *((name, pointer) for name in ("shapes", "widths", "constants", "bias", "rectified", "cell_shapes")),
+        *((name, i64) for name in ("cells", "words")),
+        *((name, pointer) for name in ("x", "shift", "scale", "inverse")),
         *((name, i64) for name in ("kind", "numbers", "batch", "pairs", "shuffle")),
-        *((name, f64) for name in ("lr", "momentum", "decay_kernels", "decay_biases", "pull")),
+        *((name, f64) for name in ("lr", "momentum", "decay_kernels", "decay_biases", "pull", "lam")),
+        ("bandwidths", pointer),
+        *((name, i64) for name in ("bands", "cut")),
         ("threads", i64),
         ("stop", pointer),
     ]
@@ -101,8 +105,9 @@ class Prepared:
         self.call = Call(
             stages=len(stages), layers=len(network.widths) - 1, size=network.size, trainable=network.trainable,
             norms=sum(s.norm is not None for s in network.stages), shapes=at(self.shapes), widths=at(kernel.widths),
-            constants=at(kernel.constants), bias=at(kernel.bias), x=at(store.x), shift=at(shift), scale=at(scale),
-            inverse=at(inverse),
+            constants=at(kernel.constants), bias=at(kernel.bias), rectified=at(kernel.rectified),
+            cell_shapes=at(kernel.cells), cells=len(network.cells), words=store.shape[0] if network.cells else 0,
+            x=at(store.x), shift=at(shift), scale=at(scale), inverse=at(inverse),
             kind=KINDS[store.x.dtype], numbers=int(np.prod(store.shape, dtype=int)), threads=max(threads, 1),
             stop=at(self.stop),
         )  # fmt: skip

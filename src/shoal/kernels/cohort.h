@@ -50,7 +50,7 @@ static void FN(log_softmax)(const REAL *z, int64_t classes, int64_t wide, const 
 /* One thread's share; 1 if there is no memory for it. */
 static int FN(test_parts)(FN(testing) *t, FN(network) *net, REAL *x, int64_t *order) {
     const FN(call) *c = t->c;
-    const int64_t row = c->stages ? c->numbers : FN(padded)(c->widths[0]), classes = c->widths[c->layers];
+    const int64_t row = c->stages || c->cells ? c->numbers : FN(padded)(c->widths[0]), classes = c->widths[c->layers];
     const int64_t wide = FN(padded)(classes);
     if (!x || !order || !FN(build)(net, c, t->part, 0, 0)) return 1;
     REAL keep[wide];
@@ -72,7 +72,8 @@ static int FN(test_parts)(FN(testing) *t, FN(network) *net, REAL *x, int64_t *or
         FN(first_layer)(net, x, row, order, size, 0);
         FN(other_layers)(net, size);
         const REAL *z = net->layers[c->layers - 1].z;
-        for (int64_t r = 0; r < size; r++)
+        for (int64_t r = 0; classes == 1 && r < size; r++) FN(log_odds)(z[r * wide], p->out + 2 * (begin + r));
+        for (int64_t r = 0; classes > 1 && r < size; r++)
             FN(log_softmax)(z + r * wide, classes, wide, keep, p->out + (begin + r) * classes);
     }
     return 0;
@@ -80,7 +81,7 @@ static int FN(test_parts)(FN(testing) *t, FN(network) *net, REAL *x, int64_t *or
 
 static void FN(test_some)(void *given) {
     FN(testing) *t = given;
-    const int64_t row = t->c->stages ? t->c->numbers : FN(padded)(t->c->widths[0]);
+    const int64_t row = t->c->stages || t->c->cells ? t->c->numbers : FN(padded)(t->c->widths[0]);
     FN(network) net = {0};
     REAL *x = room_for((t->part * row + t->c->numbers) * sizeof(REAL));
     int64_t *order = malloc(t->part * sizeof(int64_t));

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shoal.kernels.sgd import Native
 
 PART = 64  # samples that a thread sends through a model at once; no bit depends on it
+FEW = 14  # the same where a sample is a sequence
 WHOLE = np.dtype(np.int64)
 
 
@@ -112,8 +113,8 @@ def run_jobs(
     network, dtype = kernel.network, kernel.dtype
     size, trainable = network.size, network.trainable
     expect(labels_S, "the labels", (len(index_S),), WHOLE)
-    if len(labels_S) and not (labels_S.min() >= 0 and labels_S.max() < network.widths[-1]):
-        raise ValueError(f"a label outside 0 to {network.widths[-1] - 1}")
+    if len(labels_S) and not (labels_S.min() >= 0 and labels_S.max() < network.classes):
+        raise ValueError(f"a label outside 0 to {network.classes - 1}")
     known = {id(start_P): start_P for start_P in starts}
     for start_P in known.values():
         expect(start_P, "the model", (size,), dtype)
@@ -129,8 +130,8 @@ def run_jobs(
     passes_N = jobs["steps"] * np.minimum(plan.batch, jobs["n"])
     if dual is None:
         pays_N = dual_pays(jobs["n"], network.widths, passes_N, jobs["steps"], rule)
-        jobs["dual"] = pays_N & ~kept_N & (not network.stages)
-    elif dual and (network.stages or kept_N.any()):
+        jobs["dual"] = pays_N & ~kept_N & (not network.stages and not network.cells)
+    elif dual and (network.stages or network.cells or kept_N.any()):
         raise ValueError("the dual form is for perceptrons without a velocity")
     else:
         jobs["dual"] = dual
@@ -148,8 +149,15 @@ def run_jobs(
     call.batch, call.pairs, call.shuffle = plan.batch, plan.pairs, plan.shuffle
     call.lr, call.momentum, call.pull = rule.lr, rule.momentum, rule.pull
     call.decay_kernels, call.decay_biases = rule.decay_kernels, rule.decay_biases
+    compared = rule.discrepancy
+    bandwidths = np.array(compared.bandwidths if compared else (), np.float64)
+    if compared:
+        if not network.follows(rule):
+            raise ValueError("the network has no features that could be compared")
+        call.lam, call.bandwidths, call.bands = compared.lam, address(bandwidths), len(bandwidths)
+        call.cut = network.head if compared.features else len(network.bias)
     most = max(1, min(plan.batch + plan.pairs, int(jobs["n"].max(initial=1))))
-    prepared.held = (jobs, sequence, index_S, labels_S, updates_NP, starts, velocities, turns)
+    prepared.held = (jobs, sequence, index_S, labels_S, updates_NP, starts, velocities, turns, bandwidths)
     work = int(passes_N.sum()) * network.multiplications(store.shape)
     if len(jobs) and prepared.run(kernel.train_cohort, work, address(jobs), address(sequence), len(jobs), most):
         raise MemoryError("no memory for local training")
@@ -174,19 +182,20 @@ def log_probabilities_many(
     places = [np.ascontiguousarray(index, np.int64) for _, index, _ in pieces]
     for model_P, _, _ in pieces:
         expect(model_P, "the model", (network.size,), dtype)
-    out = [np.empty((len(index), network.widths[-1]), dtype) for index in places]
+    out = [np.empty((len(index), network.classes), dtype) for index in places]
     turns_N = np.array([t for _, _, t in pieces], int)
     turns = turned(store.shape, turns_N, bool(network.stages))
     rows = np.zeros(len(pieces), PIECE)
     rows["index"], rows["out"] = [address(i) for i in places], [address(o) for o in out]
     rows["model"], rows["turn"] = [address(m) for m, _, _ in pieces], [address(turns.get(t)) for t in turns_N.tolist()]
     rows["n"] = [len(index) for index in places]
-    parts_N = -(-rows["n"] // PART)
+    part = FEW if network.cells else PART
+    parts_N = -(-rows["n"] // part)
     rows["from"] = np.cumsum(parts_N) - parts_N
     everywhere = np.concatenate(places) if places else np.zeros(0, np.int64)
     prepared = Prepared(kernel, store, everywhere, threads)
     prepared.held = (rows, places, pieces, out, turns)
     total, work = int(parts_N.sum()), len(everywhere) * network.multiplications(store.shape)
-    if total and prepared.run(kernel.test_cohort, work, address(rows), len(rows), PART, total):
+    if total and prepared.run(kernel.test_cohort, work, address(rows), len(rows), part, total):
         raise MemoryError("no memory for tests")
     return out

@@ -15,7 +15,7 @@ typedef REAL FN(vec) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(RE
 
 typedef struct {
     int64_t in, out, row; /* row: `in` padded */
-    int biased;
+    int biased, rectified; /* rectified: what it is given, unless it is the first */
     REAL *w, *w0, *v;     /* weights, those received, their momentum: none of the first layer in the dual form */
     REAL *b, *b0, *vb;    /* those received and momentum only where the rule is not plain */
     REAL *act;  /* what the layer is given, batch x row (not of the first layer) */

@@ -1,16 +1,22 @@
-/* A network in one precision, with room for one batch: stages of convolution if there are any, then layers. */
+/* A network in one precision, with room for one batch: stages of convolution or recurrent cells if there are any, then
+ * layers. */
 
 /* What it is, and how all clients of a call train it; laid out as `Call` in calls.py. */
 typedef struct {
     int64_t stages, layers, size, trainable, norms; /* `size` numbers in all, the last `norms` of them counters */
     const int64_t *shapes, *widths;                 /* of the stages: ten numbers each; of the layers */
     const double *constants;                        /* of the stages' batch norms: eps and momentum */
-    const uint8_t *bias;                            /* which layers have one */
+    const uint8_t *bias, *rectified;                /* which layers have one; before which a rectifier stands */
+    const int64_t *cell_shapes;                     /* of the recurrent cells: four numbers each */
+    int64_t cells, words;                           /* how many; the words of a sample */
     const void *x, *shift, *scale;                  /* samples as they are stored; inputs are (x - shift) / scale */
     const float *inverse;                           /* of `scale`, where a multiplication does for bytes (bytes.h) */
     int64_t kind, numbers;                          /* bytes, floats or doubles: 0, 1, 2; so many a sample */
     int64_t batch, pairs, shuffle;
     double lr, momentum, decay_w, decay_b, mu;
+    double lam;                                     /* of the discrepancy from the model received (mmd.h), if above 0 */
+    const double *bandwidths;                       /* its values of s */
+    int64_t bands, cut;                             /* how many; the layer whose inputs are compared, or how many there are */
     int64_t threads;
     const volatile int32_t *stop; /* once it is not 0, nothing more is begun */
 } FN(call);
@@ -18,9 +24,12 @@ typedef struct {
 typedef struct {
     FN(stage) *stages;
     FN(layer) *layers;
+    FN(reader) reader;          /* the recurrent cells, if there are any */
     int64_t stage_count, layer_count;
-    REAL *flat, *flat_back;     /* what the stages hand to the layers, and the gradients by it: batch x first row;
-                                   neither is there without stages */
+    REAL *flat, *flat_back;     /* what the stages hand to the layers, and the gradients by it or by what cells hand
+                                   over: batch x first row; neither is there without stages or cells */
+    REAL *pull;                 /* gradients of a discrepancy by what is compared, if there is one */
+    int64_t cut;
     REAL *g, *turned;
     const REAL **rows, **coef, **acts;
     void *memory;
@@ -42,6 +51,7 @@ static void FN(exchange)(FN(network) *net, REAL *p, const uint8_t *bias, int dua
         p = speed ? FN(carry)(s, s->vk, s->vb, s->vs, s->vt, p, out)
                   : FN(carry)(s, s->kernel, s->b, s->scale, s->shift, p, out);
     }
+    for (int64_t i = 0; i < net->reader.count; i++) p = FN(carry_cell)(net->reader.cells + i, p, speed, out);
     for (int64_t i = 0; i < net->layer_count; i++) {
         FN(layer) *l = net->layers + i;
         p = FN(carry_layer)(l, speed ? l->v : l->w, speed ? l->vb : l->b, p, bias[i], i > 0 || !dual, out);
@@ -63,6 +73,7 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual
     net->stage_count = c->stages, net->layer_count = c->layers;
     net->stages = calloc(c->stages + 1, sizeof(FN(stage))), net->layers = calloc(c->layers, sizeof(FN(layer)));
     if (!net->stages || !net->layers) return 0;
+    if (c->cells && !FN(lay_reader)(&net->reader, c->cells, c->cell_shapes, c->words, most, extras)) return 0;
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
     for (int64_t i = 0; i < c->stages; i++) {
         FN(stage) *s = net->stages + i;
@@ -76,7 +87,7 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual
     }
 #undef MOST
     const int64_t row = FN(padded)(widths[0]);
-    numbers += grads + widest * most + (c->stages ? 2 * most * row : 0);
+    numbers += grads + widest * most + (c->stages || c->cells ? 2 * most * row : 0);
     net->bytes = numbers * sizeof(REAL);
     REAL *at = net->memory = room_for(net->bytes);
     net->rows = malloc((2 * most + widest) * sizeof(REAL *));
@@ -88,22 +99,27 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual
         FN(layer) *l = net->layers + i;
         l->in = widths[i], l->out = widths[i + 1], l->row = FN(padded)(l->in);
         const int64_t out = FN(padded)(l->out), size = i > 0 || !dual ? l->out * l->row : 0;
-        l->w = TAKE(size), l->b = TAKE(out), l->biased = c->bias[i];
+        l->w = TAKE(size), l->b = TAKE(out), l->biased = c->bias[i], l->rectified = c->rectified[i];
         if (extras) l->w0 = TAKE(size), l->v = TAKE(size), l->b0 = TAKE(out), l->vb = TAKE(out);
         l->act = i ? TAKE(most * l->row) : NULL, l->z = TAKE(most * out);
     }
     net->g = TAKE(grads), net->turned = TAKE(widest * most);
-    if (c->stages) net->flat = TAKE(most * row), net->flat_back = TAKE(most * row);
+    if (c->stages || c->cells) net->flat = TAKE(most * row), net->flat_back = TAKE(most * row);
 #undef TAKE
     return 1;
 }
 
 static void FN(tear_down)(FN(network) *net) {
+    FN(drop_reader)(&net->reader);
     free(net->memory), free(net->rows), free(net->stages), free(net->layers);
 }
 
 /* A network as after `build`, ready for another client: what pads rows and images is zero, whatever came before. */
-static void FN(clear)(FN(network) *net) { memset(net->memory, 0, net->bytes); }
+static void FN(clear)(FN(network) *net) {
+    memset(net->memory, 0, net->bytes);
+    for (int64_t i = 0; i < net->reader.count; i++)
+        memset(net->reader.cells[i].memory, 0, net->reader.cells[i].weights * sizeof(REAL));
+}
 
 /* The numbers as they are now are those received. */
 static void FN(anchor)(FN(network) *net, int dual) {
@@ -114,6 +130,7 @@ static void FN(anchor)(FN(network) *net, int dual) {
         memcpy(s->scale0, s->scale, s->op * sizeof(REAL));
         memcpy(s->shift0, s->shift, s->op * sizeof(REAL));
     }
+    for (int64_t i = 0; i < net->reader.count; i++) FN(anchor_cell)(net->reader.cells + i);
     for (int64_t i = 0; i < net->layer_count; i++) {
         FN(layer) *l = net->layers + i;
         if (i || !dual) memcpy(l->w0, l->w, l->out * l->row * sizeof(REAL));
@@ -127,8 +144,10 @@ static void FN(first_layer)(FN(network) *net, const REAL *x, int64_t row, const 
     if (net->stage_count) FN(lay)(net->stages, x, index, size);
     for (int64_t i = 0; i < net->stage_count; i++)
         FN(forward)(net->stages + i, size, i + 1 < net->stage_count ? net->stages + i + 1 : NULL, net->flat, first->row, learn);
+    if (net->reader.count) FN(read_words)(&net->reader, x, index, size);
     for (int64_t r = 0; r < size; r++)
-        net->rows[r] = net->stage_count ? net->flat + r * first->row : x + index[r] * row;
+        net->rows[r] = net->reader.count ? FN(last_state)(&net->reader, r)
+                       : net->stage_count ? net->flat + r * first->row : x + index[r] * row;
     FN(dots)(size, net->rows, first, FN(padded)(first->out));
 }
 
@@ -138,7 +157,7 @@ static void FN(other_layers)(FN(network) *net, int64_t size) {
         FN(layer) *l = net->layers + i, *before = l - 1;
         for (int64_t t = 0; t < size * l->row; t++) { /* a row of l is as long as a padded output of the one before */
             const REAL z = before->z[t];
-            l->act[t] = z > 0 || z != z ? z : 0;
+            l->act[t] = !l->rectified || z > 0 || z != z ? z : 0;
         }
         for (int64_t r = 0; r < size; r++) net->acts[r] = l->act + r * l->row;
         FN(dots)(size, net->acts, l, FN(padded)(l->out));

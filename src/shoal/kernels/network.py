@@ -1,15 +1,18 @@
-"""Which modules the native kernel can train: stages of convolution, or none, and then a perceptron."""
+"""Which modules the native kernel can train: stages of convolution, recurrent cells or neither, then a perceptron."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 from torch import nn
 
+from shoal.kernels.recurrent import Cell, cells_of
+from shoal.kernels.rule import Rule
 from shoal.types import Array
 
 
@@ -36,8 +39,11 @@ class Stage:
 class Network:
     """Stages of convolution, then linear layers with rectifiers between them: widths, and which layers have a bias.
 
+    In place of stages there may be recurrent cells. Behind them a rectifier may be missing between layers, of which
+    `rectified` tells, and one output is the log-odds of two classes.
+
     >>> Network.of(nn.Sequential(nn.Flatten(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2, bias=False)))
-    Network(widths=(4, 3, 2), bias=(True, False), stages=())
+    Network(widths=(4, 3, 2), bias=(True, False), stages=(), cells=(), rectified=(), head=None)
     >>> Network.of(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))).stages[0].relu
     True
     >>> Network.of(nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))) is None
@@ -47,14 +53,25 @@ class Network:
     widths: tuple[int, ...]
     bias: tuple[bool, ...]
     stages: tuple[Stage, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    rectified: tuple[bool, ...] = ()  # of every layer what it is given; empty: of all but the first
+    head: int | None = None  # the layer that is given the features, where a module has `features` and `head`
 
     @classmethod
     def of(cls, module: nn.Module) -> Network | None:
         """The network that a module is, by the exact types of its parts; None if it is anything else."""
+        found = cls.without_head(module)
+        return None if found is None else replace(found, head=head_of(module, found))
+
+    @classmethod
+    def without_head(cls, module: nn.Module) -> Network | None:
+        """The same without a look at where features end."""
         parts = list(steps_of(module))
         own = [id(m) for m in parts if any(True for _ in m.parameters())]
         if len(set(own)) < len(own) or any(hooked(m) for m in module.modules()):
             return None
+        if any(isinstance(m, nn.RNNBase) for m in module.modules()):
+            return cls.reading(parts)
         if not all(p.requires_grad for p in module.parameters()):
             return None
         flat = next((i for i, m in enumerate(parts) if flattens(m)), None)
@@ -65,11 +82,35 @@ class Network:
         widths = (layers[0].in_features, *(m.out_features for m in layers))
         return cls(widths, tuple(m.bias is not None for m in layers), stages)
 
+    @classmethod
+    def reading(cls, parts: Sequence[nn.Module]) -> Network | None:
+        """The network of recurrent cells and then linear layers, with or without a rectifier between two of them."""
+        first = next((i for i, m in enumerate(parts) if type(m) is nn.Linear), len(parts))
+        cells, head = cells_of(parts[:first]), parts[first:]
+        kinds = "".join("l" if type(m) is nn.Linear else "r" if type(m) is nn.ReLU else "?" for m in head)
+        layers = [m for m in head if type(m) is nn.Linear]
+        if (
+            not cells
+            or not re.fullmatch("l(r?l)*", kinds)
+            or not all(p.requires_grad for m in layers for p in m.parameters())
+        ):
+            return None
+        widths = (cells[-1].hidden, *(m.out_features for m in layers))
+        if any(m.in_features != width for m, width in zip(layers, widths, strict=False)):
+            return None
+        rectified = tuple(i > 0 and kinds[i - 1] == "r" for i, kind in enumerate(kinds) if kind == "l")
+        return cls(widths, tuple(m.bias is not None for m in layers), (), cells, rectified)
+
+    @property
+    def classes(self) -> int:
+        """One output is the log-odds of two classes."""
+        return max(self.widths[-1], 2)
+
     @cached_property
     def trainable(self) -> int:
         """Numbers that are trained: kernels and biases, and scale and shift of every batch norm."""
         ends = sum(s.maps * (s.biased + 2 * (s.norm is not None)) for s in self.stages)
-        kernels = sum(s.maps * s.channels * s.kernel**2 for s in self.stages)
+        kernels = sum(s.maps * s.channels * s.kernel**2 for s in self.stages) + sum(c.trainable for c in self.cells)
         return kernels + ends + sum(o * (i + b) for (i, o), b in zip(pairwise(self.widths), self.bias, strict=True))
 
     @cached_property
@@ -82,6 +123,9 @@ class Network:
 
         Beside it how many numbers the first layer is given, 0 if the channels do not fit or the image is too small.
         """
+        if self.cells:
+            fits = len(shape) == 2 and shape[0] > 0 and shape[1] == self.cells[0].width
+            return [], self.cells[-1].hidden if fits else 0
         if not self.stages:
             return [], math.prod(shape)
         found, size = [], tuple(shape[1:])
@@ -103,11 +147,30 @@ class Network:
         18
         """
         maps = (h * w * c * o * k * k for c, h, w, o, k, *_ in self.shapes(shape)[0])
-        return sum(maps) + sum(i * o for i, o in pairwise(self.widths))
+        words = sum(shape[0] * c.multiplications for c in self.cells)
+        return words + sum(maps) + sum(i * o for i, o in pairwise(self.widths))
+
+    def follows(self, rule: Rule) -> bool:
+        """Whether it can be trained by a rule: features are compared only where they are what some layer is given."""
+        return rule.discrepancy is None or not rule.discrepancy.features or self.head is not None
 
     def takes(self, x: Array) -> bool:
         """Whether these are floats, as many in each sample as the first layer is given."""
         return x.dtype.name in ("float32", "float64") and self.shapes(x.shape[1:])[1] == self.widths[0]
+
+
+def head_of(module: nn.Module, network: Network) -> int | None:
+    """The layer that is given the features of a module that is `head(features(x))`, if they are what one is given."""
+    if [name for name, _ in module.named_children()] != ["features", "head"]:
+        return None
+    features, head = (list(steps_of(part)) for part in module.children())
+    layer = sum(type(m) is nn.Linear for m in features)
+    if not layer:
+        begins = type(head[0]) in (nn.Flatten, nn.Linear)
+        return 0 if begins and (network.stages or network.cells) else None
+    rectified = not network.rectified or network.rectified[layer]
+    whole = type(features[-1]) is (nn.ReLU if rectified else nn.Linear)
+    return layer if whole and type(head[0]) is nn.Linear else None
 
 
 def steps_of(module: nn.Module) -> Iterator[nn.Module]:

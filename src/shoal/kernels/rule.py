@@ -12,6 +12,18 @@ LARGEST = 8192  # samples of a client whose products are formed at all
 
 
 @dataclass(frozen=True)
+class Discrepancy:
+    """`lam MMD^2` between what the model received and the local one say of a batch: outputs, or features.
+
+    The kernel is `sum_s exp(-|a - b|^2 / 2s)`, s the bandwidths.
+    """
+
+    lam: float
+    features: bool
+    bandwidths: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Rule:
     """What a step does beside the gradient; `pull` draws towards the vector received."""
 
@@ -20,6 +32,7 @@ class Rule:
     decay_kernels: float = 0.0
     decay_biases: float = 0.0
     pull: float = 0.0
+    discrepancy: Discrepancy | None = None
 
     @property
     def plain(self) -> bool:

@@ -38,6 +38,10 @@ enum use { WRITE, ADD, STEP };
 #define FN(name) name##_f32
 #include "dense.h"
 #include "conv.h"
+#include "gemm.h"
+#include "gates.h"
+#include "recurrent.h"
+#include "mmd.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"
@@ -52,6 +56,10 @@ enum use { WRITE, ADD, STEP };
 #define FN(name) name##_f64
 #include "dense.h"
 #include "conv.h"
+#include "gemm.h"
+#include "gates.h"
+#include "recurrent.h"
+#include "mmd.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"

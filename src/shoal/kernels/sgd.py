@@ -1,4 +1,4 @@
-"""Local SGD of small networks in C: stages of convolution if there are any, then a perceptron.
+"""Local SGD of small networks in C: stages of convolution or recurrent cells if there are any, then a perceptron.
 
 The first layer of a perceptron is trained in the dual form where that is less work. There the weights are never
 touched: they are `a W0 + A' X` for the client's samples X, and a step needs the products of samples among themselves.
@@ -37,6 +37,8 @@ class Native:
         self.test_cohort.argtypes = [pointer, pointer, i64, i64, i64]
         self.widths = np.array(network.widths, np.int64)
         self.bias = np.array(network.bias, np.uint8)
+        self.rectified = np.array(network.rectified or [True] * len(network.bias), np.uint8)
+        self.cells = np.array([(c.gru, c.width, c.hidden, c.biases) for c in network.cells], np.int64)
         self.constants = np.array([s.norm or (0.0, 0.0) for s in network.stages], np.float64)
 
     def train(

@@ -77,13 +77,52 @@ static int64_t FN(batch)(const FN(call) *c, const FN(job) *job, FN(schedule) *wh
     return i + 1 == when->in_epoch ? job->n - i * c->batch : c->batch;
 }
 
+static void FN(add_pull)(const REAL *pull, int64_t n, REAL *to) {
+    for (int64_t k = 0; k < n; k += LANES) STORE(to + k) += LOAD(pull + k);
+}
+
+/* What of the network is compared with the model received, one sample's row of it. */
+static const REAL *FN(compared)(const FN(network) *net, int64_t r) {
+    const FN(layer) *l = net->layers + net->cut;
+    if (net->cut == net->layer_count) return l[-1].z + r * FN(padded)(l[-1].out);
+    return net->cut ? l->act + r * l->row : net->rows[r];
+}
+
+/* Outputs of the first layer in the dual form. */
+static void FN(span_layer)(FN(network) *net, int64_t n, const REAL *gram, const REAL *z0, const REAL *span, REAL a,
+                           const int64_t *index, int64_t size) {
+    const FN(layer) *first = net->layers;
+    const int64_t wide = FN(padded)(first->out);
+    for (int64_t r = 0; r < size; r++) {
+        net->rows[r] = gram + index[r] * n;
+        for (int64_t k = 0; k < wide; k += LANES)
+            STORE(first->z + r * wide + k) = a * LOAD(z0 + index[r] * wide + k) + LOAD(first->b + k);
+    }
+    FN(product)(size, net->rows, n, span, wide, NULL, first->z, wide, (FN(use)){ADD, 0});
+}
+
+/* What the model received says of all samples, before the first step: rows of `seen` numbers. */
+static void FN(remember)(FN(network) *net, int64_t most, int64_t n, int64_t *order, const REAL *x, int64_t row,
+                         const REAL *gram, const REAL *z0, const REAL *span, int64_t seen, REAL *received) {
+    for (int64_t i = 0; i < net->stage_count; i++) FN(use_running)(net->stages + i);
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = 0, size; i < n; i += size) {
+        size = n - i < most ? n - i : most;
+        if (gram) FN(span_layer)(net, n, gram, z0, span, 1, order + i, size);
+        else FN(first_layer)(net, x, row, order + i, size, 0);
+        FN(other_layers)(net, size);
+        for (int64_t r = 0; r < size; r++) memcpy(received + (i + r) * seen, FN(compared)(net, r), seen * sizeof(REAL));
+    }
+}
+
 /* Back through all layers but the first, which move; then the gradients by the outputs of the first are there. */
 static void FN(back_to_first)(FN(network) *net, int64_t size, const FN(rule) *how) {
     for (int64_t i = net->layer_count - 1; i > 0; i--) {
         FN(layer) *l = net->layers + i, *before = l - 1;
         for (int64_t r = 0; r < size; r++) net->acts[r] = l->act + r * l->row;
         FN(move)(l, size, net->acts, before->z, net->turned, net->coef, net->g, how);
-        for (int64_t t = 0; t < size * l->row; t++) before->z[t] = l->act[t] > 0 ? before->z[t] : 0;
+        if (net->pull && net->cut == i) FN(add_pull)(net->pull, size * l->row, before->z);
+        for (int64_t t = 0; t < size * l->row; t++) before->z[t] = !l->rectified || l->act[t] > 0 ? before->z[t] : 0;
         FN(move_bias)(l, size, net->g, how);
     }
 }
@@ -91,16 +130,19 @@ static void FN(back_to_first)(FN(network) *net, int64_t size, const FN(rule) *ho
 /* One client trains; 1 if there is no memory for it. */
 static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     const int extras = c->momentum != 0 || c->decay_w != 0 || c->decay_b != 0 || c->mu != 0, dual = job->dual != 0;
-    const int64_t n = job->n, wide = FN(padded)(c->widths[1]), row = c->stages ? c->numbers : FN(padded)(c->widths[0]);
+    const int64_t n = job->n, wide = FN(padded)(c->widths[1]), row = c->stages || c->cells ? c->numbers : FN(padded)(c->widths[0]);
     const int64_t in = c->widths[0], out = c->widths[1];
     FN(network) *net = at->net + dual;
     if (!net->memory && !FN(build)(net, c, at->most, dual, extras)) {
         FN(tear_down)(net), *net = (FN(network)){0};
         return 1;
     }
+    const int64_t bands = c->lam > 0 ? FN(padded)(c->bands) : 0;
+    const int64_t seen = c->lam > 0 ? FN(padded)(c->widths[c->cut]) : 0; /* numbers of a sample that are compared */
     const int64_t held = FN(padded)(n * row), extra = FN(padded)(c->numbers), square = dual ? FN(padded)(n * n) : 0;
-    const int64_t reals = held + extra + (dual ? square + 2 * n * wide + (extras ? n * wide : 0) + 2 * out * row + out * n + PANEL : 0);
-    const int64_t bytes = FN(padded)(reals) * sizeof(REAL) + n * sizeof(int64_t) + (n + out) * sizeof(REAL *);
+    const int64_t spans = dual ? square + 2 * n * wide + (extras ? n * wide : 0) + 2 * out * row + out * n + PANEL : 0;
+    const int64_t sums = FN(padded)(held + extra + spans), reals = sums + (n + at->most) * seen + 2 * bands;
+    const int64_t bytes = FN(padded)(reals) * sizeof(REAL) + n * sizeof(int64_t) + (n + out + 2 * at->most) * sizeof(REAL *);
     if (at->bytes < bytes) {
         free(at->room);
         at->room = room_for(bytes), at->bytes = at->room ? bytes : 0;
@@ -109,9 +151,10 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     REAL *x = at->room, *spare = x + held, *gram = spare + extra, *z0 = gram + square;
     REAL *span = z0 + n * wide, *vspan = span + n * wide, *w0 = vspan + (extras ? n * wide : 0), *moved = w0 + out * row;
     REAL *turned = moved + out * row, *zeros = turned + out * n;
+    REAL *received = x + sums, *pull = seen ? received + n * seen : NULL, *rates = received + (n + at->most) * seen;
     FN(schedule) when = {stream_of(job->key), (int64_t *)(x + FN(padded)(reals)), (n + c->batch - 1) / c->batch};
     if (c->pairs && when.in_epoch > 1 && n - (when.in_epoch - 1) * c->batch == 1) when.in_epoch--;
-    const REAL **rows = (const REAL **)(when.order + n), **coef = rows + n;
+    const REAL **rows = (const REAL **)(when.order + n), **coef = rows + n, **mine = coef + out, **given = mine + at->most;
     FN(read)(c, job->index, n, job->turn, row, spare, x);
     FN(clear)(net);
     memcpy(job->update, job->start, c->size * sizeof(REAL));
@@ -129,28 +172,29 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
             FN(dots)(n, rows, &part, wide);
         }
     }
+    net->pull = pull, net->cut = c->cut;
+    for (int64_t i = 0; i < bands; i++) rates[bands + i] = 2 * (rates[i] = i < c->bands ? (REAL)(0.5 / c->bandwidths[i]) : 0);
+    if (pull) FN(remember)(net, at->most, n, when.order, x, row, dual ? gram : NULL, z0, span, seen, received);
     const FN(rule) how = {(REAL)c->lr, (REAL)c->momentum, (REAL)c->decay_w, (REAL)c->decay_b, (REAL)c->mu, !extras};
     double a = 1, va = 0;
     FN(layer) *first = net->layers, *last = first + net->layer_count - 1;
     for (int64_t s = 0; s < job->steps; s++) {
         const int64_t *index, size = FN(batch)(c, job, &when, s, &index);
-        if (dual) {
-            for (int64_t r = 0; r < size; r++) {
-                net->rows[r] = gram + index[r] * n;
-                for (int64_t k = 0; k < wide; k += LANES)
-                    STORE(first->z + r * wide + k) = (REAL)a * LOAD(z0 + index[r] * wide + k) + LOAD(first->b + k);
-            }
-            FN(product)(size, net->rows, n, span, wide, NULL, first->z, wide, (FN(use)){ADD, 0});
-        } else {
-            FN(first_layer)(net, x, row, index, size, 1);
-        }
+        if (dual) FN(span_layer)(net, n, gram, z0, span, (REAL)a, index, size);
+        else FN(first_layer)(net, x, row, index, size, 1);
         FN(other_layers)(net, size);
-        job->loss += FN(softmax)(size, last->out, FN(padded)(last->out), last->z, job->label, index);
+        for (int64_t r = 0; pull && r < size; r++) mine[r] = FN(compared)(net, r), given[r] = received + index[r] * seen;
+        if (pull) FN(discrepancy)(size, given, mine, seen, (REAL)c->lam, rates, bands, pull);
+        job->loss += last->out > 1 ? FN(softmax)(size, last->out, FN(padded)(last->out), last->z, job->label, index)
+                                   : FN(odds)(size, FN(padded)(last->out), last->z, job->label, index);
+        if (pull && net->cut == net->layer_count) FN(add_pull)(pull, size * seen, last->z);
         job->seen += size;
         FN(back_to_first)(net, size, &how);
         if (dual) FN(move_span)(c, first, n, size, index, span, extras ? vspan : NULL, &a, &va);
         else FN(move)(first, size, net->rows, net->flat_back, net->turned, net->coef, net->g, &how);
+        if (pull && !net->cut) FN(add_pull)(pull, size * seen, net->flat_back);
         FN(move_bias)(first, size, net->g, &how);
+        if (net->reader.count) FN(reader_back)(&net->reader, x, index, size, net->flat_back, first->row, &how);
         for (int64_t i = net->stage_count - 1; i >= 0; i--)
             FN(backward)(net->stages + i, size, i + 1 < net->stage_count ? net->stages + i + 1 : NULL, net->flat_back,
                          first->row, net->g, &how);

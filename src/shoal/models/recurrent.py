@@ -7,6 +7,7 @@ last state is that after the last word.
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -21,6 +22,8 @@ class OneBiasLSTM(nn.LSTM):
     True
     """
 
+    is_plain: ClassVar[bool] = True  # it computes what torch's does: the native kernel may take it
+
     def __init__(self, width: int, hidden: int, *, layers: int = 1, both_ways: bool = False) -> None:
         super().__init__(width, hidden, layers, batch_first=True, bidirectional=both_ways)
         for name, p in self.named_parameters():
@@ -34,6 +37,8 @@ class LastState(nn.Module):
     >>> LastState(OneBiasLSTM(3, 4, both_ways=True))(torch.zeros(2, 25, 3)).shape
     torch.Size([2, 8])
     """
+
+    hands_on: ClassVar[str] = "last state"  # as the native kernel knows it
 
     def __init__(self, cell: nn.LSTM | nn.GRU) -> None:
         super().__init__()
@@ -52,6 +57,8 @@ class AllStates(nn.Module):
     >>> AllStates(OneBiasLSTM(3, 4))(torch.zeros(2, 25, 3)).shape
     torch.Size([2, 25, 4])
     """
+
+    hands_on: ClassVar[str] = "all states"  # as the native kernel knows it
 
     def __init__(self, cell: nn.LSTM | nn.GRU) -> None:
         super().__init__()

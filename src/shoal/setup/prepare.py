@@ -224,7 +224,10 @@ def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", 
     elif torch.device(device).type != "cpu":
         why = "it runs on the CPU only"
     elif Network.of(layout.probe) is None:
-        why = "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone"
+        why = (
+            "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone, "
+            "nor of LSTM and GRU layers that read one way and linear layers"
+        )
     else:
         return "native"
     if wanted == "native":

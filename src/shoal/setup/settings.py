@@ -62,7 +62,7 @@ class Settings(BaseModel):
     )
     kernel: Literal["auto", "torch", "native"] = Field(
         "auto",
-        description="what trains: torch, or native (C, for perceptrons and small conv nets); auto: native where it can",
+        description="what trains: torch, or native (C, for small networks); auto: native where it can",
     )
     compile: Literal["auto", "on", "off"] = Field(
         "auto", description="train through torch.compile? auto: convolutions with batch norm, no max pooling, long runs"

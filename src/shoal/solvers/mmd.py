@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from shoal.errors import BadInput
+from shoal.kernels import Discrepancy
 from shoal.net import Net
 from shoal.solvers.terms import Batch, LossTerm, Sees
 
@@ -62,6 +63,10 @@ class MMD(LossTerm):
     def __post_init__(self) -> None:
         if not self.lam >= 0:
             raise BadInput(f"lam must be at least 0, not {self.lam}")
+
+    @property
+    def discrepancy(self) -> Discrepancy | None:
+        return Discrepancy(self.lam, self.sees == "features", BANDWIDTHS) if type(self) is MMD else None
 
     def __call__(self, net: Net, params: torch.Tensor, anchor: torch.Tensor, batch: Batch) -> torch.Tensor:
         with torch.no_grad():

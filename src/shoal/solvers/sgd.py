@@ -95,11 +95,14 @@ class SGD:
         return self.lr * self.lr_decay ** max(round - 1, 0)
 
     def rule(self, round: int) -> Rule | None:
-        """A step of a round as the native kernel does it; None if a term does more than pull."""
-        pull = pull_of(self.terms)
-        if pull is None:
+        """A step of a round as the native kernel does it; None if a term does more than pull, and compare once."""
+        streams = [term.discrepancy for term in self.terms if term.discrepancy is not None]
+        compared = [found for found in streams if found.lam]  # of weight 0 it changes nothing
+        pull = pull_of([term for term in self.terms if term.discrepancy is None])
+        if pull is None or len(compared) > 1:
             return None
-        return Rule(self.rate(round), self.momentum, self.weight_decay + 2 * self.l2, self.weight_decay, pull)
+        decays = self.weight_decay + 2 * self.l2, self.weight_decay
+        return Rule(self.rate(round), self.momentum, *decays, pull, compared[0] if compared else None)
 
     def __call__(
         self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Array | None = None
@@ -109,7 +112,7 @@ class SGD:
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
         if velocity is not None:
             expect(velocity, "the velocity that the client kept", (net.layout.trainable.stop,), net.layout.dtype)
-        if net.native is not None and (rule := self.rule(key.round)) is not None:
+        if net.native is not None and (rule := self.rule(key.round)) is not None and net.native.network.follows(rule):
             return self._native(net, start_P, x, y, key, rule, velocity)
         lr = self.rate(key.round)
         net.load(start_P)

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import torch
 
+from shoal.kernels import Discrepancy
 from shoal.net import Net
 from shoal.types import Array
 
@@ -56,6 +57,11 @@ class LossTerm(ABC):
     @property
     def pull(self) -> float | None:
         """The factor of a term whose gradient is `pull * (params - anchor)`: other kernels than torch can take it."""
+        return None
+
+    @property
+    def discrepancy(self) -> Discrepancy | None:
+        """What a term is that holds a batch against the model received, and no more; as `pull`, for other kernels."""
         return None
 
     def gradient(self, params: torch.Tensor, anchor: torch.Tensor) -> torch.Tensor | None:
