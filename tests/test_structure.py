@@ -26,6 +26,7 @@ NO_MIRROR = {  # below tests/
     "experiment/test_misbehaviour.py": "clients that fail, through all layers",
     "kernels/test_conv.py": "conv.h, which is C",
     "kernels/test_groups.py": "runs whose clients train in C, beside torch",
+    "kernels/test_mmd.py": "mmd.h, which is C",
     "kernels/test_sanitized.py": "what is only worth running under a sanitizer",
     "kernels/test_variants.py": "every instruction set that this processor has",
     "loop/test_personal.py": "a method whose clients have a head of their own, through loop and engine",
