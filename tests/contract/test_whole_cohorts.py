@@ -45,6 +45,7 @@ TASKS: dict[str, tuple[Task, str]] = {  # and what is sent
     "train": (Train(SGD(epochs=3, batch=5, lr=0.1)), "one"),
     "train by steps": (Train(SGD(steps=4, batch=4, weight_decay=0.01, l2=0.02, shuffle=False)), "one"),
     "train with a pull": (Train(SGD(batch=5, terms=(Proximal(0.1),))), "one"),
+    "train beside the model received": (Train(SGD(epochs=2, batch=5, terms=(MMD(0.1), Proximal(0.1)))), "one"),
     "train for no epoch": (Train(SGD(epochs=0)), "one"),
     "train with momentum kept": (Train(KEPT), "one"),
     "train with momentum kept elsewhere": (Train(KEPT, keeps="other"), "one"),
@@ -306,8 +307,8 @@ class Quiet(SGD):
 
 BY_ITSELF: dict[str, tuple[Task, Any]] = {
     "a solver of another class": (Train(Quiet()), None),
-    "a term that does more than pull": (Train(SGD(terms=(MMD(0.1),))), None),
-    "a rest that does": (TrainInStages(SGD(), SGD(terms=(MMD(0.1),))), None),
+    "terms that do more than pull, and compare once": (Train(SGD(terms=(MMD(0.1), MMD(0.2)))), None),
+    "a rest that does": (TrainInStages(SGD(), SGD(terms=(MMD(0.1), MMD(0.2)))), None),
     "batch norm with a client of one sample": (Train(SGD()), partial(conv, True)),
     "another model": (Train(SGD()), other),
 }
