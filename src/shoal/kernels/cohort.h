@@ -13,7 +13,7 @@ static void FN(train_some)(void *given) {
     FN(bench) at = {.most = t->most};
     for (int64_t i; !*t->c->stop && (i = next_piece(&t->taken)) < t->count;)
         if (FN(train)(t->c, &at, t->jobs + t->sequence[i])) __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
-    for (int form = 0; form < 2; form++) FN(tear_down)(at.net + form);
+    for (int form = 0; form < FORMS; form++) FN(tear_down)(at.net + form);
     free(at.room);
 }
 
@@ -52,7 +52,7 @@ static int FN(test_parts)(FN(testing) *t, FN(network) *net, REAL *x, int64_t *or
     const FN(call) *c = t->c;
     const int64_t row = c->stages ? c->numbers : FN(padded)(c->widths[0]), classes = c->widths[c->layers];
     const int64_t wide = FN(padded)(classes);
-    if (!x || !order || !FN(build)(net, c, t->part, 0, 0)) return 1;
+    if (!x || !order || !FN(build)(net, c, t->part, c->stages ? LANES : t->part, c->stages ? ABREAST : DIRECT, 0)) return 1;
     REAL keep[wide];
     for (int64_t k = 0; k < wide; k++) keep[k] = k < classes;
     for (int64_t i = 0; i < t->part; i++) order[i] = i;

@@ -1,31 +1,9 @@
-/* The convolutional front of a network: stages of a convolution (stride 1), batch norm if it has one, max pooling by two
- * if it has one, rectifier if it has one. Images lie with their channels innermost.
+/* Batches through a stage, images with their channels innermost: for few samples at a time.
  *
  * A convolution is R neighbouring pixels times a few vectors of maps at once: a kernel's row meets one unbroken run of
  * the padded image. Its gradient by the image is the same with the kernel turned round. Pooling keeps no record: who won
  * is seen again from the outputs, which are still there on the way back.
  */
-
-typedef struct {
-    int64_t c, h, w, o, k, p; /* channels, height and width in; maps, kernel, padding */
-    int biased, norm, relu;
-    int64_t pool;                  /* 1 or 2 */
-    int64_t cp, op;                /* channels and maps in whole vectors */
-    int64_t hi, wi, oh, ow;        /* the padded image, the maps */
-    int64_t q, hz, wz;             /* border, height and width of the maps with the border that the way back needs */
-    int64_t ph, pw;                /* the maps after pooling */
-    int64_t size;                  /* numbers of the kernel */
-    REAL *kernel, *kernel0, *vk;   /* kernel row x kernel column x channel x map */
-    REAL *turned;                  /* turned round, kernel row x kernel column x map x channel */
-    REAL *b, *b0, *vb;
-    REAL *scale, *scale0, *vs, *shift, *shift0, *vt; /* of batch norm */
-    REAL *mean, *inverse;          /* of the batch: means, and 1 / sqrt(variance + eps) */
-    REAL *means, *variances;       /* running ones */
-    double eps, momentum;
-    REAL *in;                      /* batch x padded image */
-    REAL *z;                       /* batch x maps with border: outputs of the convolution, then gradients by them */
-    REAL *back;                    /* gradients by the image, batch x h x w x cp (not of the first stage) */
-} FN(stage);
 
 /* R pixels, `step` numbers apart, times C vectors of maps. R, C and, where it is above 0, STEP are constants. */
 static inline __attribute__((always_inline)) void FN(tile)(
@@ -212,14 +190,6 @@ static void FN(learn_statistics)(FN(stage) *s, int64_t rows) {
     }
 }
 
-/* Mean and deviation are the running ones. */
-static void FN(use_running)(FN(stage) *s) {
-    for (int64_t i = 0; s->norm && i < s->o; i++) {
-        s->mean[i] = s->means[i];
-        s->inverse[i] = (REAL)(1 / sqrt((double)s->variances[i] + s->eps));
-    }
-}
-
 /* What batch norm makes of an output, or the output itself. */
 static inline vec FN(shown)(const FN(stage) *s, const REAL *z, int64_t at) {
     if (!s->norm) return LOAD(z);
@@ -341,10 +311,9 @@ static void FN(unpool)(FN(stage) *s, int64_t rows, const FN(stage) *next, const 
     }
 }
 
-/* One batch back through a stage, which then moves. `g` has room for the kernel's gradient and two rows of maps. */
-static void FN(backward)(FN(stage) *s, int64_t rows, const FN(stage) *next, const REAL *flat, int64_t row, REAL *g,
-                         const FN(rule) *how) {
-    REAL *gs = g + s->size, *gt = gs + s->op;
+/* One batch back through a stage: gradients by the kernel in g, by scale and shift in gs and gt, or by the bias in gt. */
+static void FN(gradients)(FN(stage) *s, int64_t rows, const FN(stage) *next, const REAL *flat, int64_t row, REAL *g, REAL *gs,
+                          REAL *gt) {
     FN(unpool)(s, rows, next, flat, row, gs, gt);
     if (s->back) {
         for (int64_t i = 0; i < s->k * s->k; i++)
@@ -355,22 +324,14 @@ static void FN(backward)(FN(stage) *s, int64_t rows, const FN(stage) *next, cons
             FN(convolve)(s->z + r * s->hz * s->wz * s->op, s->op, s->wz * s->op, s->k, s->turned, s->cp, NULL,
                          s->back + r * s->h * s->w * s->cp, s->h, s->w, s->w * s->cp);
     }
-    if (s->norm) {
-        FN(step)(s->scale, s->scale0, s->vs, gs, s->o, how->decay_b, how);
-        FN(step)(s->shift, s->shift0, s->vt, gt, s->o, how->decay_b, how);
-    }
     memset(g, 0, s->size * sizeof(REAL));
     for (int64_t r = 0; r < rows; r++)
         FN(add_gradient)(s, s->in + r * s->hi * s->wi * s->c, s->z + r * s->hz * s->wz * s->op, g);
-    FN(step)(s->kernel, s->kernel0, s->vk, g, s->size, how->decay_w, how);
-    if (!s->biased) return;
-    for (int64_t o = 0; o < s->op; o++) gt[o] = 0;
-    for (int64_t r = 0; !s->norm && r < rows; r++) /* before batch norm it is 0: a constant is taken away again */
+    for (int64_t r = 0; !s->norm && r < rows; r++)
         for (int64_t y = 0; y < s->oh; y++)
             for (int64_t x = 0; x < s->ow; x++)
                 for (int64_t at = 0; at < s->op; at += LANES)
                     STORE(gt + at) += LOAD(FN(maps)(s, r) + (y * s->wz + x) * s->op + at);
-    FN(step)(s->b, s->b0, s->vb, gt, s->o, how->decay_b, how);
 }
 
 /* Samples (channels outermost) into the padded images of the first stage. */
@@ -382,50 +343,4 @@ static void FN(lay)(const FN(stage) *s, const REAL *x, const int64_t *index, int
             for (int64_t c = 0; c < s->c; c++)
                 for (int64_t i = 0; i < s->w; i++) to[i * s->c + c] = from[c * s->h * s->w + i];
         }
-}
-
-/* Numbers of a stage that training needs; `shape` is c h w o k p biased norm relu pool. */
-static int64_t FN(measure)(FN(stage) *s, const int64_t *shape, const double *norm, int first, int64_t most) {
-    s->c = shape[0], s->h = shape[1], s->w = shape[2], s->o = shape[3], s->k = shape[4], s->p = shape[5];
-    s->biased = (int)shape[6], s->norm = (int)shape[7], s->relu = (int)shape[8], s->pool = shape[9];
-    s->eps = norm[0], s->momentum = norm[1];
-    s->cp = FN(padded)(s->c), s->op = FN(padded)(s->o);
-    s->hi = s->h + 2 * s->p, s->wi = s->w + 2 * s->p, s->oh = s->hi - s->k + 1, s->ow = s->wi - s->k + 1;
-    s->q = s->k - 1 - s->p, s->hz = s->oh + 2 * s->q, s->wz = s->ow + 2 * s->q;
-    s->ph = s->oh / s->pool, s->pw = s->ow / s->pool, s->size = s->k * s->k * s->c * s->op;
-    return 3 * s->size + 11 * s->op + most * (s->hi * s->wi * s->c + s->hz * s->wz * s->op) +
-           (first ? 0 : s->k * s->k * s->op * s->cp + most * s->h * s->w * s->cp);
-}
-
-/* Gives a stage its numbers, out of `at`; what comes after them. */
-static REAL *FN(settle)(FN(stage) *s, REAL *at, int first, int64_t most) {
-#define TAKE(count) (at += (count), at - (count))
-    s->kernel = TAKE(s->size), s->kernel0 = TAKE(s->size), s->vk = TAKE(s->size);
-    s->b = TAKE(s->op), s->b0 = TAKE(s->op), s->vb = TAKE(s->op);
-    s->scale = TAKE(s->op), s->scale0 = TAKE(s->op), s->vs = TAKE(s->op);
-    s->shift = TAKE(s->op), s->shift0 = TAKE(s->op), s->vt = TAKE(s->op);
-    s->mean = TAKE(s->op), s->inverse = TAKE(s->op);
-    s->in = TAKE(most * s->hi * s->wi * s->c), s->z = TAKE(most * s->hz * s->wz * s->op);
-    s->turned = first ? NULL : TAKE(s->k * s->k * s->op * s->cp);
-    s->back = first ? NULL : TAKE(most * s->h * s->w * s->cp);
-#undef TAKE
-    return at;
-}
-
-/* Numbers of a stage as torch keeps them (map x channel x kernel row x column), into or out of a stage. */
-static REAL *FN(carry)(FN(stage) *s, REAL *kernel, REAL *b, REAL *scale, REAL *shift, REAL *p, int out) {
-    for (int64_t o = 0; o < s->o; o++)
-        for (int64_t c = 0; c < s->c; c++)
-            for (int64_t i = 0; i < s->k * s->k; i++, p++) {
-                REAL *mine = kernel + (i * s->c + c) * s->op + o;
-                if (out) *p = *mine;
-                else *mine = *p;
-            }
-    REAL *rows[] = {s->biased ? b : NULL, s->norm ? scale : NULL, s->norm ? shift : NULL};
-    for (int i = 0; i < 3; i++)
-        if (rows[i]) {
-            memcpy(out ? p : rows[i], out ? rows[i] : p, s->o * sizeof(REAL));
-            p += s->o;
-        }
-    return p;
 }

@@ -12,15 +12,26 @@
 #define VECTOR_BYTES 64
 #define WIDE_ROWS 12 /* rows of two vectors that registers hold */
 #define MOST_PIXELS 14 /* the same where the other factor needs few registers */
+#define FEW_MAPS 4     /* maps and pixels whose sums they hold */
+#define FEW_PIXELS 6
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
 #define WIDE_ROWS 6
 #define MOST_PIXELS 6
+#define FEW_MAPS 2
+#define FEW_PIXELS 5
 #else
 #define VECTOR_BYTES 16
 #define WIDE_ROWS 6
 #define MOST_PIXELS 6
+#define FEW_MAPS 2
+#define FEW_PIXELS 5
 #endif
+
+#define ALIGNED 64 /* where memory begins: a vector then lies in one line of the cache */
+
+/* How a client trains: the first layer as it is, or in the dual form; or stages with samples side by side. */
+enum { DIRECT, DUAL, ABREAST, FORMS };
 
 #include "bytes.h"
 #include "order.h"
@@ -31,7 +42,9 @@
 #define SINGLE 1
 #define FN(name) name##_f32
 #include "dense.h"
+#include "stage.h"
 #include "conv.h"
+#include "abreast.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"
@@ -45,7 +58,9 @@
 #define SINGLE 0
 #define FN(name) name##_f64
 #include "dense.h"
+#include "stage.h"
 #include "conv.h"
+#include "abreast.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"
