@@ -5,14 +5,14 @@
  * batch norm makes of them is formed again where it is needed. The kernel's gradient is summed over the samples last.
  */
 
-/* O maps of P pixels; x is where their windows begin, `plane` numbers from one channel to the next. */
+/* O maps of P pixels; x is where their windows begin, `rows` lines high, `plane` numbers from one channel to the next. */
 static inline __attribute__((always_inline)) void FN(patch)(
-    const int O, const int P, const REAL *x, int64_t plane, int64_t line, int64_t channels, int64_t k,
-    const REAL *kernel, const REAL *b, REAL *out, int64_t out_plane) {
+    const int O, const int P, const REAL *x, int64_t plane, int64_t line, int64_t channels, int64_t rows,
+    int64_t k, const REAL *kernel, const REAL *b, REAL *out, int64_t out_plane) {
     vec acc[FEW_MAPS][FEW_PIXELS];
     for (int o = 0; o < O; o++)
         for (int p = 0; p < P; p++) acc[o][p] = (vec){0} + b[o];
-    for (int64_t row = 0; row < k; row++)
+    for (int64_t row = 0; row < rows; row++)
         for (int64_t column = 0; column < k; column++) {
             const REAL *at = x + row * line + column * LANES;
             for (int64_t c = channels; c; c--, at += plane, kernel += O)
@@ -27,15 +27,15 @@ static inline __attribute__((always_inline)) void FN(patch)(
         for (int p = 0; p < P; p++) STORE(out + o * out_plane + p * LANES) = acc[o][p];
 }
 
-/* The sums of O maps by P columns of a kernel's row, over all pixels of all groups. */
+/* The sums of O maps by P columns of a kernel's row, over all pixels of some lines of all groups. */
 static inline __attribute__((always_inline)) void FN(meet)(const int O, const int P, const FN(stage) *s, int64_t groups,
-                                                          const REAL *x, const REAL *z, REAL *g) {
+                                                          FN(lines) some, const REAL *x, const REAL *z, REAL *g) {
     const int64_t line = s->wi * LANES, plane = s->hz * s->wz * LANES;
     vec acc[FEW_MAPS][FEW_PIXELS];
     for (int o = 0; o < O; o++)
         for (int p = 0; p < P; p++) acc[o][p] = (vec){0};
     for (int64_t i = 0; i < groups; i++, x += s->c * s->hi * line, z += s->o * plane)
-        for (int64_t y = 0; y < s->oh; y++) {
+        for (int64_t y = some.from; y < some.to; y++) {
             const REAL *from = x + y * line, *d = z + y * s->wz * LANES;
             for (int64_t left = s->ow; left; left--, from += LANES, d += LANES) {
                 vec t[FEW_MAPS];
@@ -82,17 +82,19 @@ static inline int64_t FN(share_of)(int64_t left, int64_t most) {
     return (left + parts - 1) / parts;
 }
 
-/* O maps of one group: h lines of w pixels. */
-static void FN(sweep)(int64_t O, const REAL *x, int64_t plane, int64_t line, int64_t channels, int64_t k,
-                      const REAL *kernel, const REAL *b, REAL *out, int64_t out_plane, int64_t h, int64_t w,
+/* O maps of one group: h lines of w pixels, from images with `filled` lines behind an edge. */
+static void FN(sweep)(int64_t O, const REAL *x, int64_t plane, int64_t line, int64_t channels, int64_t k, int64_t edge,
+                      int64_t filled, const REAL *kernel, const REAL *b, REAL *out, int64_t out_plane, int64_t h, int64_t w,
                       int64_t out_line) {
-    for (int64_t y = 0; y < h; y++)
+    for (int64_t y = 0; y < h; y++) {
+        const FN(lines) some = FN(within)(y, k, edge, filled);
         for (int64_t at = 0, P; at < w; at += P) {
             P = FN(share_of)(w - at, FEW_PIXELS);
-            const REAL *from = x + y * line + at * LANES;
+            const REAL *from = x + (y + some.from) * line + at * LANES, *part = kernel + some.from * k * channels * O;
             REAL *to = out + y * out_line + at * LANES;
-            MAPS(patch, from, plane, line, channels, k, kernel, b, to, out_plane)
+            MAPS(patch, from, plane, line, channels, some.to - some.from, k, part, b, to, out_plane)
         }
+    }
 }
 
 /* The gradient of the kernel. */
@@ -102,13 +104,15 @@ static void FN(meet_all)(const FN(stage) *s, int64_t groups, REAL *g) {
         O = FN(share_of)(s->o - o, FEW_MAPS);
         const REAL *z = s->z + ((o * s->hz + s->q) * s->wz + s->q) * LANES;
         for (int64_t c = 0; c < s->c; c++)
-            for (int64_t row = 0; row < s->k; row++)
+            for (int64_t row = 0; row < s->k; row++) {
+                const FN(lines) some = FN(within)(row, s->oh, s->p, s->h);
                 for (int64_t at = 0, P; at < s->k; at += P) {
                     P = FN(share_of)(s->k - at, FEW_PIXELS);
                     const REAL *x = s->in + ((c * s->hi + row) * s->wi + at) * LANES;
                     REAL *to = g + (((row * s->k + at) * s->c + c) * s->op + o);
-                    MAPS(meet, s, groups, x, z, to)
+                    MAPS(meet, s, groups, some, x, z, to)
                 }
+            }
     }
 }
 #undef MAPS
@@ -211,7 +215,7 @@ static void FN(forward_abreast)(FN(stage) *s, int64_t rows, const FN(stage) *nex
         O = FN(share_of)(s->o - o, FEW_MAPS);
         for (int64_t i = 0; i < s->k * s->k * s->c; i++) memcpy(s->turned + i * O, s->kernel + i * s->op + o, O * sizeof(REAL));
         for (int64_t i = 0; i < groups; i++)
-            FN(sweep)(O, s->in + i * s->c * s->hi * line, s->hi * line, line, s->c, s->k, s->turned, s->b + o,
+            FN(sweep)(O, s->in + i * s->c * s->hi * line, s->hi * line, line, s->c, s->k, s->p, s->h, s->turned, s->b + o,
                       FN(map)(s, i, o), plane, s->oh, s->ow, s->wz * LANES);
         for (int64_t m = o; m < o + O; m++) {
             if (s->norm && learn) FN(learn_map)(s, rows, m);
@@ -294,7 +298,7 @@ static void FN(gradients_abreast)(FN(stage) *s, int64_t rows, const FN(stage) *n
                 for (int64_t j = 0; j < C; j++)
                     s->turned[(i * s->o + o) * C + j] = s->kernel[((taps - 1 - i) * s->c + c + j) * s->op + o];
         for (int64_t i = 0; i < groups; i++)
-            FN(sweep)(C, s->z + i * s->o * plane, plane, line, s->o, s->k, s->turned, none,
+            FN(sweep)(C, s->z + i * s->o * plane, plane, line, s->o, s->k, s->q, s->oh, s->turned, none,
                       s->back + (i * s->c + c) * s->h * s->w * LANES, s->h * s->w * LANES, s->h, s->w, s->w * LANES);
     }
     FN(meet_all)(s, groups, g);

@@ -82,7 +82,7 @@ static void FN(test_some)(void *given) {
     FN(testing) *t = given;
     const int64_t row = t->c->stages ? t->c->numbers : FN(padded)(t->c->widths[0]);
     FN(network) net = {0};
-    REAL *x = malloc((t->part * row + t->c->numbers) * sizeof(REAL));
+    REAL *x = room_for((t->part * row + t->c->numbers) * sizeof(REAL));
     int64_t *order = malloc(t->part * sizeof(int64_t));
     if (FN(test_parts)(t, &net, x, order)) __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
     FN(tear_down)(&net);

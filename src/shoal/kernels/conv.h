@@ -7,7 +7,7 @@
 
 /* R pixels, `step` numbers apart, times C vectors of maps. R, C and, where it is above 0, STEP are constants. */
 static inline __attribute__((always_inline)) void FN(tile)(
-    const int R, const int C, const int STEP, int64_t step, const REAL *in, int64_t line, int64_t k, int64_t run,
+    const int R, const int C, const int STEP, int64_t step, const REAL *in, int64_t line, int64_t rows, int64_t run,
     const REAL *kernel, int64_t wide, const REAL *b, REAL *out) {
     vec acc[MOST_PIXELS][2];
     const int64_t by = STEP > 0 ? STEP : step;
@@ -15,7 +15,7 @@ static inline __attribute__((always_inline)) void FN(tile)(
         const vec first = b ? LOAD(b + c * LANES) : (vec){0};
         for (int r = 0; r < R; r++) acc[r][c] = first;
     }
-    for (int64_t row = 0; row < k; row++, in += line)
+    for (int64_t row = 0; row < rows; row++, in += line)
         for (int64_t j = 0; j < run; j++, kernel += wide) {
             vec t[2];
 #pragma GCC unroll 2
@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) void FN(tile)(
         for (int c = 0; c < C; c++) STORE(out + r * wide + c * LANES) = acc[r][c];
 }
 
-#define ONE(r, c, s) case r: FN(tile)(r, c, s, step, in, line, k, run, kernel, wide, b, out); break;
+#define ONE(r, c, s) case r: FN(tile)(r, c, s, step, in, line, rows, run, kernel, wide, b, out); break;
 #define UP_TO_6(c, s) ONE(1, c, s) ONE(2, c, s) ONE(3, c, s) ONE(4, c, s) ONE(5, c, s) ONE(6, c, s)
 #if MOST_PIXELS == 14
 #define ALL(c, s) UP_TO_6(c, s) ONE(7, c, s) ONE(8, c, s) ONE(9, c, s) ONE(10, c, s) ONE(11, c, s) ONE(12, c, s) \
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) void FN(tile)(
 #define ALL(c, s) UP_TO_6(c, s)
 #endif
 #define TILES(name, c, s)                                                                                       \
-    static void FN(name)(int64_t R, int64_t step, const REAL *in, int64_t line, int64_t k, int64_t run,         \
+    static void FN(name)(int64_t R, int64_t step, const REAL *in, int64_t line, int64_t rows, int64_t run,      \
                          const REAL *kernel, int64_t wide, const REAL *b, REAL *out) {                          \
         switch (R) { ALL(c, s) }                                                                                \
     }
@@ -76,32 +76,37 @@ static FN(tiles) FN(tiles_for)(int vectors, int64_t step) {
     return vectors == 1 ? FN(tiles1) : FN(tiles2);
 }
 
-/* One image, `step` channels and `line` numbers a line, becomes maps: h lines of w pixels, `wide` numbers a pixel. */
-static void FN(convolve)(const REAL *in, int64_t step, int64_t line, int64_t k, const REAL *kernel, int64_t wide,
-                         const REAL *b, REAL *out, int64_t h, int64_t w, int64_t out_line) {
+/* One image, `step` channels and `line` numbers a line, `filled` lines behind an edge, becomes maps: h lines of w pixels,
+ * `wide` numbers a pixel. */
+static void FN(convolve)(const REAL *in, int64_t step, int64_t line, int64_t k, int64_t edge, int64_t filled,
+                         const REAL *kernel, int64_t wide, const REAL *b, REAL *out, int64_t h, int64_t w,
+                         int64_t out_line) {
     for (int64_t at = 0; at < wide;) {
         const int C = wide - at >= 2 * LANES ? 2 : 1;
         const FN(tiles) tiles = FN(tiles_for)(C, step);
         const int64_t parts = (w + MOST_PIXELS - 1) / MOST_PIXELS;
-        for (int64_t y = 0; y < h; y++)
+        for (int64_t y = 0; y < h; y++) {
+            const FN(lines) some = FN(within)(y, k, edge, filled);
+            const REAL *from = in + (y + some.from) * line, *part = kernel + some.from * k * step * wide + at;
             for (int64_t p = 0, x = 0; p < parts; p++) {
                 const int64_t R = (w - x + parts - p - 1) / (parts - p);
-                tiles(R, step, in + y * line + x * step, line, k, k * step, kernel + at, wide, b ? b + at : NULL,
+                tiles(R, step, from + x * step, line, some.to - some.from, k * step, part, wide, b ? b + at : NULL,
                       out + y * out_line + x * wide + at);
                 x += R;
             }
+        }
         at += C * LANES;
     }
 }
 
-/* J rows of a kernel's gradient, C vectors wide, from one image. */
-static inline __attribute__((always_inline)) void FN(gather)(const int J, const int C, const FN(stage) *s,
+/* J rows of a kernel's gradient, C vectors wide, from some lines of one image. */
+static inline __attribute__((always_inline)) void FN(gather)(const int J, const int C, const FN(stage) *s, FN(lines) some,
                                                             const REAL *in, const REAL *z, REAL *g) {
     vec acc[MOST_PIXELS][2];
     for (int j = 0; j < J; j++)
         for (int c = 0; c < C; c++) acc[j][c] = (vec){0};
-    for (int64_t y = 0; y < s->oh; y++, in += s->wi * s->c, z += s->wz * s->op) {
-        const REAL *x = in, *d = z;
+    for (int64_t y = some.from; y < some.to; y++) {
+        const REAL *x = in + y * s->wi * s->c, *d = z + y * s->wz * s->op;
         for (int64_t left = s->ow; left; left--, x += s->c, d += s->op) {
             vec t[2];
 #pragma GCC unroll 2
@@ -116,10 +121,11 @@ static inline __attribute__((always_inline)) void FN(gather)(const int J, const 
         for (int c = 0; c < C; c++) STORE(g + j * s->op + c * LANES) += acc[j][c];
 }
 
-#define ONE(j) case j: C == 2 ? FN(gather)(j, 2, s, x, d, to) : FN(gather)(j, 1, s, x, d, to); break;
+#define ONE(j) case j: C == 2 ? FN(gather)(j, 2, s, some, x, d, to) : FN(gather)(j, 1, s, some, x, d, to); break;
 static void FN(add_gradient)(const FN(stage) *s, const REAL *in, const REAL *z, REAL *g) {
     const int64_t run = s->k * s->c, parts = (run + MOST_PIXELS - 1) / MOST_PIXELS;
-    for (int64_t row = 0; row < s->k; row++)
+    for (int64_t row = 0; row < s->k; row++) {
+        const FN(lines) some = FN(within)(row, s->oh, s->p, s->h);
         for (int64_t p = 0, j = 0; p < parts; p++) {
             const int64_t J = (run - j + parts - p - 1) / (parts - p);
             const REAL *x = in + row * s->wi * s->c + j;
@@ -137,6 +143,7 @@ static void FN(add_gradient)(const FN(stage) *s, const REAL *in, const REAL *z, 
             }
             j += J;
         }
+    }
 }
 #undef ONE
 
@@ -212,7 +219,7 @@ static inline vec FN(largest)(const FN(stage) *s, const REAL *z, int64_t at) {
  * with the channels outermost, as torch flattens them. With `learn` batch norm takes its statistics from the batch. */
 static void FN(forward)(FN(stage) *s, int64_t rows, const FN(stage) *next, REAL *flat, int64_t row, int learn) {
     for (int64_t r = 0; r < rows; r++)
-        FN(convolve)(s->in + r * s->hi * s->wi * s->c, s->c, s->wi * s->c, s->k, s->kernel, s->op, s->b,
+        FN(convolve)(s->in + r * s->hi * s->wi * s->c, s->c, s->wi * s->c, s->k, s->p, s->h, s->kernel, s->op, s->b,
                      FN(maps)(s, r), s->oh, s->ow, s->wz * s->op);
     if (s->norm && learn) FN(learn_statistics)(s, rows);
     if (s->norm) FN(centre)(s, rows);
@@ -321,7 +328,7 @@ static void FN(gradients)(FN(stage) *s, int64_t rows, const FN(stage) *next, con
                 for (int64_t o = 0; o < s->o; o++)
                     s->turned[((s->k * s->k - 1 - i) * s->op + o) * s->cp + c] = s->kernel[(i * s->c + c) * s->op + o];
         for (int64_t r = 0; r < rows; r++)
-            FN(convolve)(s->z + r * s->hz * s->wz * s->op, s->op, s->wz * s->op, s->k, s->turned, s->cp, NULL,
+            FN(convolve)(s->z + r * s->hz * s->wz * s->op, s->op, s->wz * s->op, s->k, s->q, s->oh, s->turned, s->cp, NULL,
                          s->back + r * s->h * s->w * s->cp, s->h, s->w, s->w * s->cp);
     }
     memset(g, 0, s->size * sizeof(REAL));

@@ -100,8 +100,8 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int64_t 
     const int64_t row = FN(padded)(widths[0]);
     grads = FN(padded)(grads);
     numbers += grads + FN(padded)(widest * most) + (c->stages ? 2 * most * row : 0);
-    net->bytes = (numbers * (int64_t)sizeof(REAL) + ALIGNED - 1) / ALIGNED * ALIGNED;
-    REAL *at = net->memory = aligned_alloc(ALIGNED, net->bytes);
+    net->bytes = numbers * sizeof(REAL);
+    REAL *at = net->memory = room_for(net->bytes);
     net->rows = malloc((2 * most + widest) * sizeof(REAL *));
     if (!net->memory || !net->rows) return 0;
     net->coef = net->rows + most, net->acts = net->coef + widest;

@@ -1,5 +1,7 @@
 /* Local SGD of small networks, compiled once for every instruction set; the loader takes the best that the processor has. */
 
+#define _GNU_SOURCE
+
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,12 +30,13 @@
 #define FEW_PIXELS 5
 #endif
 
-#define ALIGNED 64 /* where memory begins: a vector then lies in one line of the cache */
+#define MANY (1 << 18) /* weights that are better read once: more than a core's cache holds */
 
 /* How a client trains: the first layer as it is, or in the dual form; or stages with samples side by side. */
 enum { DIRECT, DUAL, ABREAST, FORMS };
 
 #include "bytes.h"
+#include "memory.h"
 #include "order.h"
 #include "threads.h"
 

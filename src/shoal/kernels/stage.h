@@ -24,6 +24,16 @@ typedef struct {
     REAL *back;                    /* gradients by the image, batch x h x w x cp (not of the first stage) */
 } FN(stage);
 
+/* Of `k` lines, the first at `at`, those that lie behind `edge` empty lines and within `filled` ones. */
+typedef struct {
+    int64_t from, to;
+} FN(lines);
+
+static inline FN(lines) FN(within)(int64_t at, int64_t k, int64_t edge, int64_t filled) {
+    const int64_t from = edge - at > 0 ? edge - at : 0, to = edge + filled - at < k ? edge + filled - at : k;
+    return (FN(lines)){from, to};
+}
+
 /* Mean and deviation are the running ones. */
 static void FN(use_running)(FN(stage) *s) {
     for (int64_t i = 0; s->norm && i < s->o; i++) {

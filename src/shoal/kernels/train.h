@@ -133,7 +133,7 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     const int64_t bytes = n * sizeof(int64_t) + (n + out) * sizeof(REAL *) + reals * sizeof(REAL);
     if (at->bytes < bytes) {
         free(at->room);
-        at->room = malloc(bytes), at->bytes = at->room ? bytes : 0;
+        at->room = room_for(bytes), at->bytes = at->room ? bytes : 0;
         if (!at->room) return 1;
     }
     FN(schedule) when = {stream_of(job->key), at->room, FN(batches)(c, n)};
