@@ -1,6 +1,6 @@
 /* Many clients in one call, in one precision: local training, and tests. */
 
-/* One call of `train_cohort`: jobs are taken in the given sequence, the longest first. */
+/* One call of `train_cohort`: jobs are taken in the given sequence, the longest first; of a chain the first is taken. */
 typedef struct {
     const FN(call) *c;
     FN(job) *jobs;
@@ -8,11 +8,27 @@ typedef struct {
     int64_t count, most, taken, failed;
 } FN(training);
 
+/* The model of a chain moves on by a client's update, if all of that are numbers. */
+static int FN(move_on)(FN(job) *job, int64_t size) {
+    int odd = !isfinite(job->loss);
+    for (int64_t i = 0; i < size; i++) odd |= !(job->update[i] - job->update[i] == 0);
+    if (odd) return 0;
+    for (int64_t i = 0; i < size; i++) job->now[i] += job->update[i];
+    return 1;
+}
+
 static void FN(train_some)(void *given) {
     FN(training) *t = given;
     FN(bench) at = {.most = t->most};
     for (int64_t i; !*t->c->stop && (i = next_piece(&t->taken)) < t->count;)
-        if (FN(train)(t->c, &at, t->jobs + t->sequence[i])) __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
+        for (FN(job) *job = t->jobs + t->sequence[i]; job && !*t->c->stop;) {
+            if (FN(train)(t->c, &at, job)) {
+                __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
+                break;
+            }
+            job->sound = job->now && FN(move_on)(job, t->c->size);
+            job = job->sound && job->next ? t->jobs + job->next - 1 : NULL;
+        }
     for (int form = 0; form < FORMS; form++) FN(tear_down)(at.net + form);
     free(at.room);
 }

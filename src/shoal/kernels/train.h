@@ -7,8 +7,10 @@ typedef struct {
     const int64_t *order, *cuts;  /* batch s is order[cuts[s]..cuts[s + 1]); none: drawn here from the key */
     const REAL *start;            /* the model received */
     REAL *update, *velocity;      /* what is left; a velocity, if there is one, is read and written */
+    REAL *now;                    /* in a chain: the model received, which then moves on; else none */
     uint64_t key[2];
     int64_t n, steps, dual, seen; /* samples; batches; the form of the first layer; samples that batches had in all */
+    int64_t next, sound;          /* in a chain: who is next, counted from 1; whether the answer was fit to go on from */
     double loss;                  /* the sum over them */
 } FN(job);
 
