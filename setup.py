@@ -55,7 +55,19 @@ setup(
             ["src/shoal/kernels/sgd.c", "src/shoal/kernels/madc.c"],
             depends=[
                 f"src/shoal/kernels/{name}.h"
-                for name in ("bytes", "memory", "order", "threads", "dense", "stage", "conv", "abreast", "network", "train", "cohort")
+                for name in (
+                    "bytes",
+                    "memory",
+                    "order",
+                    "threads",
+                    "dense",
+                    "stage",
+                    "conv",
+                    "abreast",
+                    "network",
+                    "train",
+                    "cohort",
+                )
             ],
             extra_compile_args=[*PLAIN, *flags, *EXTRA],
             extra_link_args=EXTRA,

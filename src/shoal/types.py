@@ -307,7 +307,6 @@ class Task(ABC):
         """
         return None
 
-
     def for_chains(self, cohort: CohortAtWork, lengths_M: Array, key: Key) -> CohortAnswers | None:
         """The same as calling it client by client in chains, each from where the one before it ended, bit for bit.
 

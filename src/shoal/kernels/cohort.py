@@ -95,7 +95,9 @@ def train_many(
     jobs["index"], jobs["label"] = (address(a) + 8 * offsets[:-1] for a in (index_S, labels_S))
     jobs["n"], jobs["steps"] = n_N, plan.steps_for(n_N)
     jobs["key"] = np.frombuffer(b"".join(k.to_bytes(16, "little") for k in keys), "<u8").reshape(-1, 2)
-    return run_jobs(kernel, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads, chains=chains)
+    return run_jobs(
+        kernel, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads, chains=chains
+    )
 
 
 def run_jobs(

@@ -58,7 +58,9 @@ class Train(Task):
         counts, losses = [], []
         for end, length in zip(np.cumsum(lengths_M).tolist(), lengths_M.tolist(), strict=True):
             sizes = sizes_N[end - length : end]
-            losses.append(sum(n * loss for n, loss in zip(sizes, losses_N[end - length : end], strict=True)) / sum(sizes))
+            losses.append(
+                sum(n * loss for n, loss in zip(sizes, losses_N[end - length : end], strict=True)) / sum(sizes)
+            )
             counts.append(sum(sizes))
         return CohortAnswers({"update": trained[0], "count": np.array(counts), "loss": np.array(losses)})
 
