@@ -224,8 +224,8 @@ class CohortAtWork(Protocol):
             key: The randomness of the call; each client's is `key.of(client)`.
 
         Returns:
-            The update of each chain, and the mean loss of each client; None: clients keep something, or one does not end in
-            numbers.
+            The update of each chain, and the mean loss of each client; None: clients keep something, or one does not
+            end in numbers.
         """
         ...
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.contract.test_whole_cohorts import FEDERATIONS, KEPT, engine_of, kept, plain
 
 from shoal.backends import Backend, Serial, Workers
 from shoal.backends.backend import Outcome, Unit
@@ -18,7 +19,6 @@ from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 from shoal.tasks import Train
 from shoal.types import Array, Task
-from tests.contract.test_whole_cohorts import FEDERATIONS, KEPT, engine_of, kept, plain
 
 pytestmark = pytest.mark.skipif(native() is None, reason="there is no native kernel")
 

@@ -77,8 +77,8 @@ def train_many(
         rule: What a step does.
         velocities: The momentum of each to begin with, changed in place; None: none is kept.
         threads: How many share the work; no bit depends on it.
-        chains: How many clients each chain has, one chain after the other. The clients of a chain have the same array as
-            their start: it moves on with every one of them. `FloatingPointError` if one cannot go on.
+        chains: How many clients each chain has, one chain after the other. The clients of a chain have the same array
+            as their start: it moves on with every one of them. `FloatingPointError` if one cannot go on.
 
     Returns:
         The updates, the loss summed over all samples that batches had, and how many those were; a row per client. With
