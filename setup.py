@@ -57,11 +57,15 @@ setup(
                 f"src/shoal/kernels/{name}.h"
                 for name in (
                     "bytes",
+                    "memory",
                     "order",
                     "threads",
                     "dense",
+                    "stage",
                     "conv",
+                    "abreast",
                     "gemm",
+                    "gates",
                     "recurrent",
                     "mmd",
                     "network",

@@ -215,6 +215,20 @@ class CohortAtWork(Protocol):
         """
         ...
 
+    def train_chains(self, solver: Solver, lengths_M: Array, key: Key) -> tuple[Array, Array] | None:
+        """Train chains of clients, each from where the one before it ended, where `trains` says so.
+
+        Args:
+            solver: Trains.
+            lengths_M: How many clients each chain has, none of them 0.
+            key: The randomness of the call; each client's is `key.of(client)`.
+
+        Returns:
+            The update of each chain, and the mean loss of each client; None: clients keep something, or one does not
+            end in numbers.
+        """
+        ...
+
 
 class Task(ABC):
     """What happens on one client, on its own data: a frozen dataclass with one pure function.
@@ -290,6 +304,21 @@ class Task(ABC):
 
         Returns:
             Stacked answers; None: it must be done client by client.
+        """
+        return None
+
+    def for_chains(self, cohort: CohortAtWork, lengths_M: Array, key: Key) -> CohortAnswers | None:
+        """The same as calling it client by client in chains, each from where the one before it ended, bit for bit.
+
+        It counts as `for_cohort` does.
+
+        Args:
+            cohort: The clients, one chain after the other.
+            lengths_M: How many clients each chain has, none of them 0.
+            key: The randomness of the call; each client's is `key.of(client)`.
+
+        Returns:
+            Stacked answers, a row per chain; None: it must be done client by client.
         """
         return None
 

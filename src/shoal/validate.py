@@ -44,7 +44,7 @@ def check_declaration(task: Task) -> None:
                 )
 
 
-def has_cohort_form(task: Task) -> bool:
+def has_cohort_form(task: Task, form: str = "for_cohort") -> bool:
     """Whether a task answers for whole cohorts: by the class whose call would run, or not at all.
 
     A class with a call of its own does not inherit the form of the class it is derived from, which answers what that
@@ -52,9 +52,10 @@ def has_cohort_form(task: Task) -> bool:
 
     Args:
         task: Any task.
+        form: `for_cohort`, or `for_chains`.
 
     Returns:
-        Whether `for_cohort` may stand for the calls client by client.
+        Whether the form may stand for the calls client by client.
 
     >>> from shoal.solvers import SGD
     >>> from shoal.tasks import Train
@@ -64,7 +65,7 @@ def has_cohort_form(task: Task) -> bool:
     >>> has_cohort_form(Train(SGD())), has_cohort_form(Slow(SGD()))
     (True, False)
     """
-    return declaring(task, "for_cohort") is declaring(task, "__call__") is not Task
+    return declaring(task, form) is declaring(task, "__call__") is not Task
 
 
 def declaring(task: Task, name: str) -> type | None:

@@ -43,6 +43,10 @@ MODELS: dict[str, tuple[Shape, Callable[[], list[nn.Module]]]] = {
     "batch norm": ((1, 10, 10), lambda: [nn.Conv2d(1, 8, 5, padding=2), nn.BatchNorm2d(8), nn.MaxPool2d(2),
                                          nn.ReLU(), nn.Conv2d(8, 18, 3, bias=False),
                                          nn.BatchNorm2d(18, eps=1e-3, momentum=0.3), nn.ReLU(), *head(162)]),
+    "a large layer": ((1, 8, 8), lambda: [nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(1024, 270),
+                                          nn.ReLU(), nn.Linear(270, 5)]),
+    "wide and deep": ((3, 6, 6), lambda: [nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(),
+                                          nn.Conv2d(16, 16, 7, padding=3), nn.MaxPool2d(2), nn.ReLU(), *head(144)]),
     "batch norm, cut off": ((2, 7, 9), lambda: [nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
                                                 *head(24)]),
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.aggregators.mean import weighted_sum
+from shoal.aggregators.mean import plus_mean, weighted_sum
 from shoal.aggregators.rules import Aggregator, MeanRule, ServerState, Transform, Transformed, WholeRule
 from shoal.errors import BadInput
 from shoal.layout import Layout
@@ -61,7 +61,12 @@ class PerGroup:
     def _one(
         self, rule: Aggregator, model_P: Array, updates_NP: Array, counts_N: Array, s: ServerState, key: Key
     ) -> tuple[Array, ServerState]:
-        at, new_P = self.layout, model_P.astype(np.float64)
+        at = self.layout
+        if isinstance(rule, MeanRule) and type(rule).step is MeanRule.step:
+            new_P = plus_mean(model_P, rule.shares(updates_NP[:, at.trainable], counts_N), updates_NP)
+            new_P[at.counters] = model_P[at.counters] + updates_NP[:, at.counters].max(0, initial=0)
+            return new_P, s
+        new_P = model_P.astype(np.float64)
         params_P, seen_NP = new_P[at.trainable].copy(), updates_NP[:, at.trainable]
         if isinstance(rule, MeanRule):
             mean_P = weighted_sum(rule.shares(seen_NP, counts_N), updates_NP)

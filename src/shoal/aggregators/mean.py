@@ -11,6 +11,8 @@ from shoal.aggregators.registry import aggregator
 from shoal.aggregators.rules import MeanRule
 from shoal.types import Array
 
+PIECE = 1 << 15  # numbers that are added at a time; no bit depends on it
+
 
 @dataclass(frozen=True)
 class Mean(MeanRule):
@@ -74,3 +76,25 @@ def weighted_sum(shares_N: Array, rows_NP: Array) -> Array:
     for share, row_P in zip(shares_N, rows_NP, strict=True):
         out += share * row_P.astype(np.float64)
     return out
+
+
+def plus_mean(model_P: Array, shares_N: Array, rows_NP: Array) -> Array:
+    """A model and the weighted sum of updates, added in float64: a piece at a time, which a cache holds.
+
+    Args:
+        model_P: The model.
+        shares_N: How much each row counts.
+        rows_NP: The updates.
+
+    Returns:
+        P numbers in the precision of the model.
+
+    >>> plus_mean(np.ones(1, np.float32), np.array([0.25, 0.75]), np.array([[4.0], [8.0]])).tolist()
+    [8.0]
+    """
+    new_P = np.empty_like(model_P)
+    with np.errstate(over="ignore"):  # a model that is not finite ends the run with a sentence
+        for begin in range(0, len(new_P), PIECE):
+            at = slice(begin, begin + PIECE)
+            new_P[at] = model_P[at] + weighted_sum(shares_N, rows_NP[:, at])
+    return new_P

@@ -117,6 +117,10 @@ def split_of(federation: Federation, name: str, classes: int) -> Split | None:
     return Split(Ragged(index, rows.offsets), Ragged(labels, rows.offsets), classes)
 
 
+def keeps_momentum(solver: SGD) -> bool:
+    return bool(solver.momentum) and solver.momentum_memory == "kept"
+
+
 @dataclass(frozen=True)
 class LocalCohort:
     """The clients of one call, in this process.
@@ -205,20 +209,52 @@ class LocalCohort:
     ) -> tuple[Array, Array, list[Array] | None]:
         """Train every client from its own start; `trains` says whether that is possible."""
         assert isinstance(solver, SGD)
+        keep: list[Array] | None = None
+        if keeps_momentum(solver):
+            fresh_T = np.zeros(self.layout.trainable.stop, self.layout.dtype)
+            keep = [np.array(fresh_T if v is None else v) for v in velocities or [None] * len(self.clients)]
+        updates_NP, losses_N = self._train(solver, [np.ascontiguousarray(s) for s in starts], key, keep)
+        return updates_NP, losses_N, keep
+
+    def _train(
+        self, solver: SGD, starts: list[Array], key: Key, keep: list[Array] | None, chains: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Updates, and the mean loss of each client."""
         rule = solver.rule(key.round)
         assert rule is not None
         plan = Plan(solver.epochs, solver.steps, solver.batch, solver.shuffle, self.data.net.needs_pairs)
         index_S, offsets_N1, labels_S = self._samples("train")
-        keep: list[Array] | None = None
-        if solver.momentum and solver.momentum_memory == "kept":
-            fresh_T = np.zeros(self.layout.trainable.stop, self.layout.dtype)
-            keep = [np.array(fresh_T if v is None else v) for v in velocities or [None] * len(self.clients)]
-        updates_NP, sums_N, seen_N = train_many(
+        updates_MP, sums_N, seen_N = train_many(
             self.data.native, self.data.store, index_S, offsets_N1, labels_S, self.data.turns_N[self.places_N],
-            [np.ascontiguousarray(start_P) for start_P in starts], key.numbers(self.clients), plan, rule,
-            keep if keep is not None else [None] * len(self.clients), self.threads,
+            starts, key.numbers(self.clients), plan, rule,
+            keep if keep is not None else [None] * len(self.clients), self.threads, chains,
         )  # fmt: skip
-        return updates_NP, sums_N / np.maximum(seen_N, 1), keep
+        return updates_MP, sums_N / np.maximum(seen_N, 1)
+
+    def train_chains(self, solver: Solver, lengths_M: Array, key: Key) -> tuple[Array, Array] | None:
+        """Clients one after the other, each from where the one before it ended; None: not at once.
+
+        Args:
+            solver: Trains.
+            lengths_M: How many clients each chain has, none of them 0.
+            key: The randomness of the call; each client's is `key.of(client)`.
+
+        Returns:
+            The update of each chain, and the mean loss of each client.
+        """
+        assert isinstance(solver, SGD) and self.models_KP is not None
+        if keeps_momentum(solver):
+            return None
+        heads_M = np.cumsum(lengths_M) - lengths_M
+        now_MP = self.models_KP[self.which_N[heads_M]]
+        rows = np.repeat(np.arange(len(lengths_M)), lengths_M)
+        try:
+            updates_MP, losses_N = self._train(solver, [now_MP[i] for i in rows], key, None, lengths_M)
+        except FloatingPointError:
+            return None
+        for m in np.flatnonzero(lengths_M > 1):  # of a single client: its own, unrounded
+            np.subtract(now_MP[m], self.models_KP[self.which_N[heads_M[m]]], out=updates_MP[m])
+        return updates_MP, losses_N
 
     def _samples(self, split: str) -> tuple[Array, Array, Array]:
         """Places and labels of the clients' samples, one client after the other, and where each begins."""

@@ -49,6 +49,10 @@ class Serial(SimulatedClients):
         """Run units, one after the other."""
         assert self._site is not None
         self._begin(models_KP)
+        whole = self.chains_at_once(units, models_KP)
+        if whole is not None:
+            yield from enumerate(whole)
+            return
         self._site.vectors_VP = self.snapshot()[1]
         for number, unit in enumerate(units):
             with one_thread():

@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.backends.backend import Outcome
+from shoal.backends.backend import Outcome, Unit
 from shoal.backends.cohort import KernelData, LocalCohort
 from shoal.backends.memory import Library, refer
 from shoal.backends.site import one_thread
-from shoal.backends.unit import explain
+from shoal.backends.unit import Chain, explain
 from shoal.data.federation import Source
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Array, Cohort, CohortAnswers, Memory, Ref, Task, expect
+from shoal.validate import has_cohort_form
 
 
 class SimulatedClients:
@@ -69,6 +70,26 @@ class SimulatedClients:
             for client, memory in answers.memories.items():
                 self._offered[row[client]] = {client: refer(memory, models_KP, vectors_VP)}
         return answers
+
+    def chains_at_once(self, units: Sequence[Unit], models_KP: Array | None) -> list[Outcome] | None:
+        """Chains that do the same task, all in one call, where the kernel can; None: run them as units."""
+        data, chains = self._kernel_data(), [unit for unit in units if isinstance(unit, Chain)]
+        full = [chain for chain in chains if chain.clients]
+        if data is None or models_KP is None or not full or len(chains) < len(units) or not alike(chains):
+            return None
+        cohort, lengths_M = sum((chain.clients for chain in full), ()), np.array([len(c.clients) for c in full])
+        which_N = np.repeat([chain.which for chain in full], lengths_M)
+        vectors_VP, places_N = self.snapshot()[1], data.federation.places(cohort)
+        at_work = LocalCohort(data, cohort, places_N, models_KP, which_N, self._memory, vectors_VP, self._threads)
+        try:
+            with one_thread():
+                answers = full[0].task.for_chains(at_work, lengths_M, full[0].key)
+        except (Exception, SystemExit):  # as units they have a chance, and whoever fails says why
+            return None
+        if answers is None:
+            return None
+        answered = iter([{name: rows[i] for name, rows in answers.fields.items()} for i in range(len(full))])
+        return [Outcome(next(answered) if chain.clients else None) for chain in chains]
 
     def log_probabilities(self, pieces: Sequence[tuple[int, Array, float]], models_KP: Array) -> list[Array] | None:
         """What models say of samples, in one call, where the kernel can."""
@@ -130,6 +151,13 @@ class SimulatedClients:
         """A unit is done; what its clients want to keep waits."""
         self._offered[number] = outcome.memories
         return number, outcome
+
+
+def alike(chains: Sequence[Chain]) -> bool:
+    """Whether chains differ in clients and models alone, and their task has a form for chains."""
+    task, key, timeout = chains[0].task, chains[0].key, chains[0].timeout
+    same = all(chain.task is task and chain.key == key for chain in chains)
+    return same and timeout is None and task.models == "one" and has_cohort_form(task, "for_chains")
 
 
 def sent_alike(task: Task, models_KP: Array | None, which_N: Array) -> bool:

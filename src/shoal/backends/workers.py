@@ -84,6 +84,11 @@ class Workers(SimulatedClients):
 
     def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
         """Run units; they come back in the order in which they end."""
+        self._begin(models_KP)
+        whole = self.chains_at_once(units, models_KP)
+        if whole is not None:
+            yield from enumerate(whole)
+            return
         self._prepare(units, models_KP)
         waiting = sorted(range(len(units)), key=lambda i: (units[i].cost, -i))  # the longest is popped first
         most = self._cost_of_a_message()

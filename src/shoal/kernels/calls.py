@@ -42,8 +42,8 @@ class Call(ctypes.Structure):
 
 ADDRESS = "u8"
 JOB = np.dtype(  # as `job` in train.h
-    [(name, ADDRESS) for name in ("index", "label", "turn", "order", "cuts", "start", "update", "velocity")]
-    + [("key", "u8", 2), *((name, "i8") for name in ("n", "steps", "dual", "seen")), ("loss", "f8")]
+    [(name, ADDRESS) for name in ("index", "label", "turn", "order", "cuts", "start", "update", "velocity", "now")]
+    + [("key", "u8", 2), *((name, "i8") for name in ("n", "steps", "dual", "seen", "next", "sound")), ("loss", "f8")]
 )
 PIECE = np.dtype(  # as `piece` in cohort.h
     [(name, ADDRESS) for name in ("index", "turn", "model", "out")] + [("n", "i8"), ("from", "i8")]

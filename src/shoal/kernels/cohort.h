@@ -1,6 +1,6 @@
 /* Many clients in one call, in one precision: local training, and tests. */
 
-/* One call of `train_cohort`: jobs are taken in the given sequence, the longest first. */
+/* One call of `train_cohort`: jobs are taken in the given sequence, the longest first; of a chain the first is taken. */
 typedef struct {
     const FN(call) *c;
     FN(job) *jobs;
@@ -8,12 +8,28 @@ typedef struct {
     int64_t count, most, taken, failed;
 } FN(training);
 
+/* The model of a chain moves on by a client's update, if all of that are numbers. */
+static int FN(move_on)(FN(job) *job, int64_t size) {
+    int odd = !isfinite(job->loss);
+    for (int64_t i = 0; i < size; i++) odd |= !(job->update[i] - job->update[i] == 0);
+    if (odd) return 0;
+    for (int64_t i = 0; i < size; i++) job->now[i] += job->update[i];
+    return 1;
+}
+
 static void FN(train_some)(void *given) {
     FN(training) *t = given;
     FN(bench) at = {.most = t->most};
     for (int64_t i; !*t->c->stop && (i = next_piece(&t->taken)) < t->count;)
-        if (FN(train)(t->c, &at, t->jobs + t->sequence[i])) __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
-    for (int form = 0; form < 2; form++) FN(tear_down)(at.net + form);
+        for (FN(job) *job = t->jobs + t->sequence[i]; job && !*t->c->stop;) {
+            if (FN(train)(t->c, &at, job)) {
+                __atomic_store_n(&t->failed, 1, __ATOMIC_RELAXED);
+                break;
+            }
+            job->sound = job->now && FN(move_on)(job, t->c->size);
+            job = job->sound && job->next ? t->jobs + job->next - 1 : NULL;
+        }
+    for (int form = 0; form < FORMS; form++) FN(tear_down)(at.net + form);
     free(at.room);
 }
 
@@ -52,7 +68,7 @@ static int FN(test_parts)(FN(testing) *t, FN(network) *net, REAL *x, int64_t *or
     const FN(call) *c = t->c;
     const int64_t row = c->stages || c->cells ? c->numbers : FN(padded)(c->widths[0]), classes = c->widths[c->layers];
     const int64_t wide = FN(padded)(classes);
-    if (!x || !order || !FN(build)(net, c, t->part, 0, 0)) return 1;
+    if (!x || !order || !FN(build)(net, c, t->part, c->stages ? LANES : t->part, c->stages ? ABREAST : DIRECT, 0)) return 1;
     REAL keep[wide];
     for (int64_t k = 0; k < wide; k++) keep[k] = k < classes;
     for (int64_t i = 0; i < t->part; i++) order[i] = i;

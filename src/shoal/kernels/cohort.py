@@ -61,8 +61,9 @@ def train_many(
     rule: Rule,
     velocities: Sequence[Array | None],
     threads: int = 1,
+    chains: Array | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Every client trains from its own start.
+    """Every client trains from its own start, or in chains.
 
     Args:
         kernel: What trains.
@@ -77,9 +78,12 @@ def train_many(
         rule: What a step does.
         velocities: The momentum of each to begin with, changed in place; None: none is kept.
         threads: How many share the work; no bit depends on it.
+        chains: How many clients each chain has, one chain after the other. The clients of a chain have the same array
+            as their start: it moves on with every one of them. `FloatingPointError` if one cannot go on.
 
     Returns:
-        The updates, the loss summed over all samples that batches had, and how many those were; a row per client.
+        The updates, the loss summed over all samples that batches had, and how many those were; a row per client. With
+        chains a row of updates per chain: that of its last client.
     """
     if not (len(offsets) - 1 == len(turns_N) == len(starts) == len(keys) == len(velocities)):
         raise ValueError("every client needs samples, turns, a start, a key and a velocity or None")
@@ -92,7 +96,9 @@ def train_many(
     jobs["index"], jobs["label"] = (address(a) + 8 * offsets[:-1] for a in (index_S, labels_S))
     jobs["n"], jobs["steps"] = n_N, plan.steps_for(n_N)
     jobs["key"] = np.frombuffer(b"".join(k.to_bytes(16, "little") for k in keys), "<u8").reshape(-1, 2)
-    return run_jobs(kernel, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads)
+    return run_jobs(
+        kernel, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads, chains=chains
+    )
 
 
 def run_jobs(
@@ -108,6 +114,7 @@ def run_jobs(
     velocities: Sequence[Array | None],
     threads: int,
     dual: bool | None = None,
+    chains: Array | None = None,
 ) -> tuple[Array, Array, Array]:
     """`train_many` with jobs that know their samples and batches; `dual` settles the form of the first layer."""
     network, dtype = kernel.network, kernel.dtype
@@ -135,15 +142,21 @@ def run_jobs(
         raise ValueError("the dual form is for perceptrons without a velocity")
     else:
         jobs["dual"] = dual
-    updates_NP = np.empty((len(jobs), size), dtype)
-    jobs["update"] = address(updates_NP) + updates_NP.strides[0] * np.arange(len(jobs), dtype=np.uint64)
+    lengths_M = np.ones(len(jobs), int) if chains is None else chains
+    heads_M, rows_N = np.cumsum(lengths_M) - lengths_M, np.repeat(np.arange(len(lengths_M)), lengths_M)
+    updates_MP = np.empty((len(lengths_M), size), dtype)
+    jobs["update"] = address(updates_MP) + (updates_MP.strides[0] * rows_N).astype(np.uint64)
     jobs["start"] = [begins[id(start_P)] for start_P in starts]
     if kept_N.any():
         jobs["velocity"] = [address(v) for v in velocities]
     turns = turned(store.shape, turns_N, bool(network.stages))
     if turns:
         jobs["turn"] = [address(turns.get(t)) for t in turns_N.tolist()]
-    sequence = np.argsort(-passes_N * jobs["n"], kind="stable")
+    if chains is not None:
+        jobs["now"], jobs["next"] = jobs["start"], np.arange(2, len(jobs) + 2)
+        jobs["next"][heads_M + lengths_M - 1] = 0
+    cost_M = np.bincount(rows_N, passes_N * jobs["n"], len(lengths_M))
+    sequence = heads_M[np.argsort(-cost_M, kind="stable")]
     prepared = Prepared(kernel, store, index_S, threads)
     call = prepared.call
     call.batch, call.pairs, call.shuffle = plan.batch, plan.pairs, plan.shuffle
@@ -157,11 +170,13 @@ def run_jobs(
         call.lam, call.bandwidths, call.bands = compared.lam, address(bandwidths), len(bandwidths)
         call.cut = network.head if compared.features else len(network.bias)
     most = max(1, min(plan.batch + plan.pairs, int(jobs["n"].max(initial=1))))
-    prepared.held = (jobs, sequence, index_S, labels_S, updates_NP, starts, velocities, turns, bandwidths)
+    prepared.held = (jobs, sequence, index_S, labels_S, updates_MP, starts, velocities, turns, bandwidths)
     work = int(passes_N.sum()) * network.multiplications(store.shape)
-    if len(jobs) and prepared.run(kernel.train_cohort, work, address(jobs), address(sequence), len(jobs), most):
+    if len(jobs) and prepared.run(kernel.train_cohort, work, address(jobs), address(sequence), len(sequence), most):
         raise MemoryError("no memory for local training")
-    return updates_NP, jobs["loss"].copy(), jobs["seen"].copy()
+    if chains is not None and not jobs["sound"].all():
+        raise FloatingPointError("a client of a chain does not end in numbers")
+    return updates_MP, jobs["loss"].copy(), jobs["seen"].copy()
 
 
 def log_probabilities_many(

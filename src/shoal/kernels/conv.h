@@ -1,35 +1,13 @@
-/* The convolutional front of a network: stages of a convolution (stride 1), batch norm if it has one, max pooling by two
- * if it has one, rectifier if it has one. Images lie with their channels innermost.
+/* Batches through a stage, images with their channels innermost: for few samples at a time.
  *
  * A convolution is R neighbouring pixels times a few vectors of maps at once: a kernel's row meets one unbroken run of
  * the padded image. Its gradient by the image is the same with the kernel turned round. Pooling keeps no record: who won
  * is seen again from the outputs, which are still there on the way back.
  */
 
-typedef struct {
-    int64_t c, h, w, o, k, p; /* channels, height and width in; maps, kernel, padding */
-    int biased, norm, relu;
-    int64_t pool;                  /* 1 or 2 */
-    int64_t cp, op;                /* channels and maps in whole vectors */
-    int64_t hi, wi, oh, ow;        /* the padded image, the maps */
-    int64_t q, hz, wz;             /* border, height and width of the maps with the border that the way back needs */
-    int64_t ph, pw;                /* the maps after pooling */
-    int64_t size;                  /* numbers of the kernel */
-    REAL *kernel, *kernel0, *vk;   /* kernel row x kernel column x channel x map */
-    REAL *turned;                  /* turned round, kernel row x kernel column x map x channel */
-    REAL *b, *b0, *vb;
-    REAL *scale, *scale0, *vs, *shift, *shift0, *vt; /* of batch norm */
-    REAL *mean, *inverse;          /* of the batch: means, and 1 / sqrt(variance + eps) */
-    REAL *means, *variances;       /* running ones */
-    double eps, momentum;
-    REAL *in;                      /* batch x padded image */
-    REAL *z;                       /* batch x maps with border: outputs of the convolution, then gradients by them */
-    REAL *back;                    /* gradients by the image, batch x h x w x cp (not of the first stage) */
-} FN(stage);
-
 /* R pixels, `step` numbers apart, times C vectors of maps. R, C and, where it is above 0, STEP are constants. */
 static inline __attribute__((always_inline)) void FN(tile)(
-    const int R, const int C, const int STEP, int64_t step, const REAL *in, int64_t line, int64_t k, int64_t run,
+    const int R, const int C, const int STEP, int64_t step, const REAL *in, int64_t line, int64_t rows, int64_t run,
     const REAL *kernel, int64_t wide, const REAL *b, REAL *out) {
     vec acc[MOST_PIXELS][2];
     const int64_t by = STEP > 0 ? STEP : step;
@@ -37,7 +15,7 @@ static inline __attribute__((always_inline)) void FN(tile)(
         const vec first = b ? LOAD(b + c * LANES) : (vec){0};
         for (int r = 0; r < R; r++) acc[r][c] = first;
     }
-    for (int64_t row = 0; row < k; row++, in += line)
+    for (int64_t row = 0; row < rows; row++, in += line)
         for (int64_t j = 0; j < run; j++, kernel += wide) {
             vec t[2];
 #pragma GCC unroll 2
@@ -53,7 +31,7 @@ static inline __attribute__((always_inline)) void FN(tile)(
         for (int c = 0; c < C; c++) STORE(out + r * wide + c * LANES) = acc[r][c];
 }
 
-#define ONE(r, c, s) case r: FN(tile)(r, c, s, step, in, line, k, run, kernel, wide, b, out); break;
+#define ONE(r, c, s) case r: FN(tile)(r, c, s, step, in, line, rows, run, kernel, wide, b, out); break;
 #define UP_TO_6(c, s) ONE(1, c, s) ONE(2, c, s) ONE(3, c, s) ONE(4, c, s) ONE(5, c, s) ONE(6, c, s)
 #if MOST_PIXELS == 14
 #define ALL(c, s) UP_TO_6(c, s) ONE(7, c, s) ONE(8, c, s) ONE(9, c, s) ONE(10, c, s) ONE(11, c, s) ONE(12, c, s) \
@@ -62,7 +40,7 @@ static inline __attribute__((always_inline)) void FN(tile)(
 #define ALL(c, s) UP_TO_6(c, s)
 #endif
 #define TILES(name, c, s)                                                                                       \
-    static void FN(name)(int64_t R, int64_t step, const REAL *in, int64_t line, int64_t k, int64_t run,         \
+    static void FN(name)(int64_t R, int64_t step, const REAL *in, int64_t line, int64_t rows, int64_t run,      \
                          const REAL *kernel, int64_t wide, const REAL *b, REAL *out) {                          \
         switch (R) { ALL(c, s) }                                                                                \
     }
@@ -98,32 +76,37 @@ static FN(tiles) FN(tiles_for)(int vectors, int64_t step) {
     return vectors == 1 ? FN(tiles1) : FN(tiles2);
 }
 
-/* One image, `step` channels and `line` numbers a line, becomes maps: h lines of w pixels, `wide` numbers a pixel. */
-static void FN(convolve)(const REAL *in, int64_t step, int64_t line, int64_t k, const REAL *kernel, int64_t wide,
-                         const REAL *b, REAL *out, int64_t h, int64_t w, int64_t out_line) {
+/* One image, `step` channels and `line` numbers a line, `filled` lines behind an edge, becomes maps: h lines of w pixels,
+ * `wide` numbers a pixel. */
+static void FN(convolve)(const REAL *in, int64_t step, int64_t line, int64_t k, int64_t edge, int64_t filled,
+                         const REAL *kernel, int64_t wide, const REAL *b, REAL *out, int64_t h, int64_t w,
+                         int64_t out_line) {
     for (int64_t at = 0; at < wide;) {
         const int C = wide - at >= 2 * LANES ? 2 : 1;
         const FN(tiles) tiles = FN(tiles_for)(C, step);
         const int64_t parts = (w + MOST_PIXELS - 1) / MOST_PIXELS;
-        for (int64_t y = 0; y < h; y++)
+        for (int64_t y = 0; y < h; y++) {
+            const FN(lines) some = FN(within)(y, k, edge, filled);
+            const REAL *from = in + (y + some.from) * line, *part = kernel + some.from * k * step * wide + at;
             for (int64_t p = 0, x = 0; p < parts; p++) {
                 const int64_t R = (w - x + parts - p - 1) / (parts - p);
-                tiles(R, step, in + y * line + x * step, line, k, k * step, kernel + at, wide, b ? b + at : NULL,
+                tiles(R, step, from + x * step, line, some.to - some.from, k * step, part, wide, b ? b + at : NULL,
                       out + y * out_line + x * wide + at);
                 x += R;
             }
+        }
         at += C * LANES;
     }
 }
 
-/* J rows of a kernel's gradient, C vectors wide, from one image. */
-static inline __attribute__((always_inline)) void FN(gather)(const int J, const int C, const FN(stage) *s,
+/* J rows of a kernel's gradient, C vectors wide, from some lines of one image. */
+static inline __attribute__((always_inline)) void FN(gather)(const int J, const int C, const FN(stage) *s, FN(lines) some,
                                                             const REAL *in, const REAL *z, REAL *g) {
     vec acc[MOST_PIXELS][2];
     for (int j = 0; j < J; j++)
         for (int c = 0; c < C; c++) acc[j][c] = (vec){0};
-    for (int64_t y = 0; y < s->oh; y++, in += s->wi * s->c, z += s->wz * s->op) {
-        const REAL *x = in, *d = z;
+    for (int64_t y = some.from; y < some.to; y++) {
+        const REAL *x = in + y * s->wi * s->c, *d = z + y * s->wz * s->op;
         for (int64_t left = s->ow; left; left--, x += s->c, d += s->op) {
             vec t[2];
 #pragma GCC unroll 2
@@ -138,10 +121,11 @@ static inline __attribute__((always_inline)) void FN(gather)(const int J, const 
         for (int c = 0; c < C; c++) STORE(g + j * s->op + c * LANES) += acc[j][c];
 }
 
-#define ONE(j) case j: C == 2 ? FN(gather)(j, 2, s, x, d, to) : FN(gather)(j, 1, s, x, d, to); break;
+#define ONE(j) case j: C == 2 ? FN(gather)(j, 2, s, some, x, d, to) : FN(gather)(j, 1, s, some, x, d, to); break;
 static void FN(add_gradient)(const FN(stage) *s, const REAL *in, const REAL *z, REAL *g) {
     const int64_t run = s->k * s->c, parts = (run + MOST_PIXELS - 1) / MOST_PIXELS;
-    for (int64_t row = 0; row < s->k; row++)
+    for (int64_t row = 0; row < s->k; row++) {
+        const FN(lines) some = FN(within)(row, s->oh, s->p, s->h);
         for (int64_t p = 0, j = 0; p < parts; p++) {
             const int64_t J = (run - j + parts - p - 1) / (parts - p);
             const REAL *x = in + row * s->wi * s->c + j;
@@ -159,6 +143,7 @@ static void FN(add_gradient)(const FN(stage) *s, const REAL *in, const REAL *z, 
             }
             j += J;
         }
+    }
 }
 #undef ONE
 
@@ -212,14 +197,6 @@ static void FN(learn_statistics)(FN(stage) *s, int64_t rows) {
     }
 }
 
-/* Mean and deviation are the running ones. */
-static void FN(use_running)(FN(stage) *s) {
-    for (int64_t i = 0; s->norm && i < s->o; i++) {
-        s->mean[i] = s->means[i];
-        s->inverse[i] = (REAL)(1 / sqrt((double)s->variances[i] + s->eps));
-    }
-}
-
 /* What batch norm makes of an output, or the output itself. */
 static inline vec FN(shown)(const FN(stage) *s, const REAL *z, int64_t at) {
     if (!s->norm) return LOAD(z);
@@ -242,7 +219,7 @@ static inline vec FN(largest)(const FN(stage) *s, const REAL *z, int64_t at) {
  * with the channels outermost, as torch flattens them. With `learn` batch norm takes its statistics from the batch. */
 static void FN(forward)(FN(stage) *s, int64_t rows, const FN(stage) *next, REAL *flat, int64_t row, int learn) {
     for (int64_t r = 0; r < rows; r++)
-        FN(convolve)(s->in + r * s->hi * s->wi * s->c, s->c, s->wi * s->c, s->k, s->kernel, s->op, s->b,
+        FN(convolve)(s->in + r * s->hi * s->wi * s->c, s->c, s->wi * s->c, s->k, s->p, s->h, s->kernel, s->op, s->b,
                      FN(maps)(s, r), s->oh, s->ow, s->wz * s->op);
     if (s->norm && learn) FN(learn_statistics)(s, rows);
     if (s->norm) FN(centre)(s, rows);
@@ -341,10 +318,9 @@ static void FN(unpool)(FN(stage) *s, int64_t rows, const FN(stage) *next, const 
     }
 }
 
-/* One batch back through a stage, which then moves. `g` has room for the kernel's gradient and two rows of maps. */
-static void FN(backward)(FN(stage) *s, int64_t rows, const FN(stage) *next, const REAL *flat, int64_t row, REAL *g,
-                         const FN(rule) *how) {
-    REAL *gs = g + s->size, *gt = gs + s->op;
+/* One batch back through a stage: gradients by the kernel in g, by scale and shift in gs and gt, or by the bias in gt. */
+static void FN(gradients)(FN(stage) *s, int64_t rows, const FN(stage) *next, const REAL *flat, int64_t row, REAL *g, REAL *gs,
+                          REAL *gt) {
     FN(unpool)(s, rows, next, flat, row, gs, gt);
     if (s->back) {
         for (int64_t i = 0; i < s->k * s->k; i++)
@@ -352,25 +328,17 @@ static void FN(backward)(FN(stage) *s, int64_t rows, const FN(stage) *next, cons
                 for (int64_t o = 0; o < s->o; o++)
                     s->turned[((s->k * s->k - 1 - i) * s->op + o) * s->cp + c] = s->kernel[(i * s->c + c) * s->op + o];
         for (int64_t r = 0; r < rows; r++)
-            FN(convolve)(s->z + r * s->hz * s->wz * s->op, s->op, s->wz * s->op, s->k, s->turned, s->cp, NULL,
+            FN(convolve)(s->z + r * s->hz * s->wz * s->op, s->op, s->wz * s->op, s->k, s->q, s->oh, s->turned, s->cp, NULL,
                          s->back + r * s->h * s->w * s->cp, s->h, s->w, s->w * s->cp);
-    }
-    if (s->norm) {
-        FN(step)(s->scale, s->scale0, s->vs, gs, s->o, how->decay_b, how);
-        FN(step)(s->shift, s->shift0, s->vt, gt, s->o, how->decay_b, how);
     }
     memset(g, 0, s->size * sizeof(REAL));
     for (int64_t r = 0; r < rows; r++)
         FN(add_gradient)(s, s->in + r * s->hi * s->wi * s->c, s->z + r * s->hz * s->wz * s->op, g);
-    FN(step)(s->kernel, s->kernel0, s->vk, g, s->size, how->decay_w, how);
-    if (!s->biased) return;
-    for (int64_t o = 0; o < s->op; o++) gt[o] = 0;
-    for (int64_t r = 0; !s->norm && r < rows; r++) /* before batch norm it is 0: a constant is taken away again */
+    for (int64_t r = 0; !s->norm && r < rows; r++)
         for (int64_t y = 0; y < s->oh; y++)
             for (int64_t x = 0; x < s->ow; x++)
                 for (int64_t at = 0; at < s->op; at += LANES)
                     STORE(gt + at) += LOAD(FN(maps)(s, r) + (y * s->wz + x) * s->op + at);
-    FN(step)(s->b, s->b0, s->vb, gt, s->o, how->decay_b, how);
 }
 
 /* Samples (channels outermost) into the padded images of the first stage. */
@@ -382,50 +350,4 @@ static void FN(lay)(const FN(stage) *s, const REAL *x, const int64_t *index, int
             for (int64_t c = 0; c < s->c; c++)
                 for (int64_t i = 0; i < s->w; i++) to[i * s->c + c] = from[c * s->h * s->w + i];
         }
-}
-
-/* Numbers of a stage that training needs; `shape` is c h w o k p biased norm relu pool. */
-static int64_t FN(measure)(FN(stage) *s, const int64_t *shape, const double *norm, int first, int64_t most) {
-    s->c = shape[0], s->h = shape[1], s->w = shape[2], s->o = shape[3], s->k = shape[4], s->p = shape[5];
-    s->biased = (int)shape[6], s->norm = (int)shape[7], s->relu = (int)shape[8], s->pool = shape[9];
-    s->eps = norm[0], s->momentum = norm[1];
-    s->cp = FN(padded)(s->c), s->op = FN(padded)(s->o);
-    s->hi = s->h + 2 * s->p, s->wi = s->w + 2 * s->p, s->oh = s->hi - s->k + 1, s->ow = s->wi - s->k + 1;
-    s->q = s->k - 1 - s->p, s->hz = s->oh + 2 * s->q, s->wz = s->ow + 2 * s->q;
-    s->ph = s->oh / s->pool, s->pw = s->ow / s->pool, s->size = s->k * s->k * s->c * s->op;
-    return 3 * s->size + 11 * s->op + most * (s->hi * s->wi * s->c + s->hz * s->wz * s->op) +
-           (first ? 0 : s->k * s->k * s->op * s->cp + most * s->h * s->w * s->cp);
-}
-
-/* Gives a stage its numbers, out of `at`; what comes after them. */
-static REAL *FN(settle)(FN(stage) *s, REAL *at, int first, int64_t most) {
-#define TAKE(count) (at += (count), at - (count))
-    s->kernel = TAKE(s->size), s->kernel0 = TAKE(s->size), s->vk = TAKE(s->size);
-    s->b = TAKE(s->op), s->b0 = TAKE(s->op), s->vb = TAKE(s->op);
-    s->scale = TAKE(s->op), s->scale0 = TAKE(s->op), s->vs = TAKE(s->op);
-    s->shift = TAKE(s->op), s->shift0 = TAKE(s->op), s->vt = TAKE(s->op);
-    s->mean = TAKE(s->op), s->inverse = TAKE(s->op);
-    s->in = TAKE(most * s->hi * s->wi * s->c), s->z = TAKE(most * s->hz * s->wz * s->op);
-    s->turned = first ? NULL : TAKE(s->k * s->k * s->op * s->cp);
-    s->back = first ? NULL : TAKE(most * s->h * s->w * s->cp);
-#undef TAKE
-    return at;
-}
-
-/* Numbers of a stage as torch keeps them (map x channel x kernel row x column), into or out of a stage. */
-static REAL *FN(carry)(FN(stage) *s, REAL *kernel, REAL *b, REAL *scale, REAL *shift, REAL *p, int out) {
-    for (int64_t o = 0; o < s->o; o++)
-        for (int64_t c = 0; c < s->c; c++)
-            for (int64_t i = 0; i < s->k * s->k; i++, p++) {
-                REAL *mine = kernel + (i * s->c + c) * s->op + o;
-                if (out) *p = *mine;
-                else *mine = *p;
-            }
-    REAL *rows[] = {s->biased ? b : NULL, s->norm ? scale : NULL, s->norm ? shift : NULL};
-    for (int i = 0; i < 3; i++)
-        if (rows[i]) {
-            memcpy(out ? p : rows[i], out ? rows[i] : p, s->o * sizeof(REAL));
-            p += s->o;
-        }
-    return p;
 }

@@ -169,9 +169,10 @@ static void FN(product)(int64_t rows, const REAL *const *coef, int64_t len, cons
     }
 }
 
-/* z[r][k] = x_r . w_k + b_k for R rows and K outputs. R and K are constants after inlining. */
+/* z[r][k] = x_r . w_k + b_k for R rows and K outputs. R and K are constants after inlining, and SEND: then the weights
+ * of the next K outputs are sent for. */
 static inline __attribute__((always_inline)) void FN(corner)(
-    const int R, const int K, const REAL *const *x, const REAL *w, const REAL *b, int64_t row, REAL *z, int64_t wide) {
+    const int R, const int K, const int SEND, const REAL *const *x, const REAL *w, const REAL *b, int64_t row, REAL *z, int64_t wide) {
     vec acc[5][5];
 #pragma GCC unroll 5
     for (int r = 0; r < R; r++)
@@ -180,7 +181,10 @@ static inline __attribute__((always_inline)) void FN(corner)(
     for (int64_t j = 0; j < row; j += LANES) {
         vec y[5];
 #pragma GCC unroll 5
-        for (int k = 0; k < K; k++) y[k] = LOAD(w + k * row + j);
+        for (int k = 0; k < K; k++) {
+            y[k] = LOAD(w + k * row + j);
+            if (SEND) __builtin_prefetch(w + (K + k) * row + j);
+        }
 #pragma GCC unroll 5
         for (int r = 0; r < R; r++) {
             const vec p = LOAD(x[r] + j);
@@ -196,18 +200,20 @@ static inline __attribute__((always_inline)) void FN(corner)(
 
 #define CASE(r)                                                                                        \
     case r:                                                                                            \
-        switch (K) {                                                                                   \
-        case 5: FN(corner)(r, 5, ARGS); break;                                                         \
-        case 4: FN(corner)(r, 4, ARGS); break;                                                         \
-        case 3: FN(corner)(r, 3, ARGS); break;                                                         \
-        case 2: FN(corner)(r, 2, ARGS); break;                                                         \
-        default: FN(corner)(r, 1, ARGS);                                                               \
+        switch (far ? 6 : K) {                                                                         \
+        case 6: FN(corner)(r, 5, 1, ARGS); break;                                                      \
+        case 5: FN(corner)(r, 5, 0, ARGS); break;                                                      \
+        case 4: FN(corner)(r, 4, 0, ARGS); break;                                                      \
+        case 3: FN(corner)(r, 3, 0, ARGS); break;                                                      \
+        case 2: FN(corner)(r, 2, 0, ARGS); break;                                                      \
+        default: FN(corner)(r, 1, 0, ARGS);                                                            \
         }                                                                                              \
         break;
 #define ARGS x + r, l->w + k * l->row, l->b + k, l->row, l->z + r * wide + k, wide
 static void FN(dots)(int64_t rows, const REAL *const *x, const FN(layer) *l, int64_t wide) {
     for (int64_t k = 0; k < l->out;) {
         const int64_t left = l->out - k, K = left % 5 && left > 5 && left < 10 ? (left + 1) / 2 : left < 5 ? left : 5;
+        const int far = l->out * l->row > MANY && left >= 10;
         for (int64_t r = 0; r < rows; r += 5)
             switch (rows - r < 5 ? rows - r : 5) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) }
         k += K;
@@ -264,6 +270,44 @@ static void FN(turn)(int64_t rows, int64_t out, int64_t wide, const REAL *z, REA
         for (int64_t k = 0; k < out; k++) turned[k * rows + r] = z[r * wide + k];
 }
 
+/* K rows of weights, at `coef` their gradients by output for R samples: gradients by the given rows are added to `back`, or
+ * begun there, and the weights moved. Every number is what `product` and `step` make of it. */
+static inline __attribute__((always_inline)) void FN(pass_rows)(const int R, int64_t K, const REAL *coef, const REAL *const *given,
+                                                               REAL *back, int64_t row, REAL *w, REAL lr, int begin) {
+    for (int64_t j = 0; j < row; j += LANES) {
+        vec x[8], sum[8];
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++) {
+            x[r] = LOAD(given[r] + j);
+            sum[r] = begin ? (vec){0} : LOAD(back + r * row + j);
+        }
+        for (int64_t k = 0; k < K; k++) {
+            const vec old = LOAD(w + k * row + j);
+            __builtin_prefetch(w + (k + K) * row + j, 1);
+            vec g = {0};
+#pragma GCC unroll 8
+            for (int r = 0; r < R; r++) {
+                const REAL d = coef[k * R + r];
+                sum[r] += d * old;
+                g += d * x[r];
+            }
+            STORE(w + k * row + j) = old - lr * g;
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++) STORE(back + r * row + j) = sum[r];
+    }
+}
+
+/* All weights in one pass: for a matrix that no cache holds and up to eight samples. */
+static void FN(pass)(FN(layer) *l, int64_t rows, const REAL *const *given, REAL *back, const REAL *turned, REAL lr) {
+    for (int64_t k = 0; k < l->out; k += 8) {
+        const int64_t K = l->out - k < 8 ? l->out - k : 8;
+#define CASE(r) case r: FN(pass_rows)(r, K, turned + k * r, given, back, l->row, l->w + k * l->row, lr, !k); break;
+        switch (rows) { CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) }
+#undef CASE
+    }
+}
+
 /* Moves the layer by its gradient; `given` are the rows it was given. If `back` is there, gradients by those rows go into
  * it first, rows x row: a piece of the weights is read from memory once for both. */
 static void FN(move)(FN(layer) *l, int64_t rows, const REAL *const *given, REAL *back, REAL *turned, const REAL **coef,
@@ -271,6 +315,10 @@ static void FN(move)(FN(layer) *l, int64_t rows, const REAL *const *given, REAL 
     const int64_t wide = FN(padded)(l->out);
     const REAL *above[rows];
     FN(turn)(rows, l->out, wide, l->z, turned);
+    if (back && how->plain && rows <= 8 && l->out * l->row > MANY) {
+        FN(pass)(l, rows, given, back, turned, how->lr);
+        return;
+    }
     for (int64_t k = 0; k < l->out; k++) coef[k] = turned + k * rows;
     for (int64_t piece = 0; piece < l->out; piece += 4 * WIDE_ROWS) {
         const int64_t end = l->out - piece < 4 * WIDE_ROWS ? l->out : piece + 4 * WIDE_ROWS;

@@ -21,11 +21,31 @@ typedef struct {
     const volatile int32_t *stop; /* once it is not 0, nothing more is begun */
 } FN(call);
 
+/* One batch through a stage; the result lies in the padded image of the next one or, after the last, in rows of `flat`
+ * with the channels outermost, as torch flattens them. With `learn` batch norm takes its statistics from the batch. */
+static void FN(send)(FN(stage) *s, int64_t rows, const FN(stage) *next, REAL *flat, int64_t row, int learn) {
+    (s->abreast ? FN(forward_abreast) : FN(forward))(s, rows, next, flat, row, learn);
+}
+
+/* One batch back through a stage, which then moves. `g` has room for the kernel's gradient and two rows of maps. */
+static void FN(backward)(FN(stage) *s, int64_t rows, const FN(stage) *next, const REAL *flat, int64_t row, REAL *g,
+                         const FN(rule) *how) {
+    REAL *gs = g + s->size, *gt = gs + s->op;
+    (s->abreast ? FN(gradients_abreast) : FN(gradients))(s, rows, next, flat, row, g, gs, gt);
+    FN(step)(s->kernel, s->kernel0, s->vk, g, s->size, how->decay_w, how);
+    if (s->norm) {
+        FN(step)(s->scale, s->scale0, s->vs, gs, s->o, how->decay_b, how);
+        FN(step)(s->shift, s->shift0, s->vt, gt, s->o, how->decay_b, how);
+        for (int64_t o = 0; o < s->o; o++) gt[o] = 0; /* a constant before batch norm is taken away again */
+    }
+    if (s->biased) FN(step)(s->b, s->b0, s->vb, gt, s->o, how->decay_b, how);
+}
+
 typedef struct {
     FN(stage) *stages;
     FN(layer) *layers;
     FN(reader) reader;          /* the recurrent cells, if there are any */
-    int64_t stage_count, layer_count;
+    int64_t stage_count, layer_count, at_once; /* so many samples go through the stages at once */
     REAL *flat, *flat_back;     /* what the stages hand to the layers, and the gradients by it or by what cells hand
                                    over: batch x first row; neither is there without stages or cells */
     REAL *pull;                 /* gradients of a discrepancy by what is compared, if there is one */
@@ -66,18 +86,20 @@ static void FN(point_at_statistics)(FN(network) *net, REAL *statistics) {
     }
 }
 
-/* Memory for a network and one batch of up to `most` samples; 0 if there is none. */
-static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual, int extras) {
+/* Memory for a network and one batch of up to `most` samples, of which so many go through the stages at once; 0 if
+ * there is none. */
+static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int64_t at_once, int form, int extras) {
+    const int dual = form == DUAL;
     const int64_t *widths = c->widths;
     int64_t numbers = 0, widest = 1, grads = 1;
-    net->stage_count = c->stages, net->layer_count = c->layers;
+    net->stage_count = c->stages, net->layer_count = c->layers, net->at_once = at_once;
     net->stages = calloc(c->stages + 1, sizeof(FN(stage))), net->layers = calloc(c->layers, sizeof(FN(layer)));
     if (!net->stages || !net->layers) return 0;
     if (c->cells && !FN(lay_reader)(&net->reader, c->cells, c->cell_shapes, c->words, most, extras)) return 0;
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
     for (int64_t i = 0; i < c->stages; i++) {
         FN(stage) *s = net->stages + i;
-        numbers += FN(measure)(s, c->shapes + 10 * i, c->constants + 2 * i, !i, most);
+        numbers += FN(measure)(s, c->shapes + 10 * i, c->constants + 2 * i, !i, at_once, form == ABREAST);
         grads = MOST(grads, s->size + 2 * s->op);
     }
     for (int64_t i = 0; i < c->layers; i++) {
@@ -87,14 +109,15 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual
     }
 #undef MOST
     const int64_t row = FN(padded)(widths[0]);
-    numbers += grads + widest * most + (c->stages || c->cells ? 2 * most * row : 0);
+    grads = FN(padded)(grads);
+    numbers += grads + FN(padded)(widest * most) + (c->stages || c->cells ? 2 * most * row : 0);
     net->bytes = numbers * sizeof(REAL);
     REAL *at = net->memory = room_for(net->bytes);
     net->rows = malloc((2 * most + widest) * sizeof(REAL *));
     if (!net->memory || !net->rows) return 0;
     net->coef = net->rows + most, net->acts = net->coef + widest;
 #define TAKE(count) (at += (count), at - (count))
-    for (int64_t i = 0; i < c->stages; i++) at = FN(settle)(net->stages + i, at, !i, most);
+    for (int64_t i = 0; i < c->stages; i++) at = FN(settle)(net->stages + i, at);
     for (int64_t i = 0; i < c->layers; i++) {
         FN(layer) *l = net->layers + i;
         l->in = widths[i], l->out = widths[i + 1], l->row = FN(padded)(l->in);
@@ -103,7 +126,7 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int dual
         if (extras) l->w0 = TAKE(size), l->v = TAKE(size), l->b0 = TAKE(out), l->vb = TAKE(out);
         l->act = i ? TAKE(most * l->row) : NULL, l->z = TAKE(most * out);
     }
-    net->g = TAKE(grads), net->turned = TAKE(widest * most);
+    net->g = TAKE(grads), net->turned = TAKE(FN(padded)(widest * most));
     if (c->stages || c->cells) net->flat = TAKE(most * row), net->flat_back = TAKE(most * row);
 #undef TAKE
     return 1;
@@ -141,9 +164,13 @@ static void FN(anchor)(FN(network) *net, int dual) {
 /* The outputs of the first layer for some samples, `row` numbers apart; with `learn` batch norm learns from them. */
 static void FN(first_layer)(FN(network) *net, const REAL *x, int64_t row, const int64_t *index, int64_t size, int learn) {
     FN(layer) *first = net->layers;
-    if (net->stage_count) FN(lay)(net->stages, x, index, size);
-    for (int64_t i = 0; i < net->stage_count; i++)
-        FN(forward)(net->stages + i, size, i + 1 < net->stage_count ? net->stages + i + 1 : NULL, net->flat, first->row, learn);
+    for (int64_t from = 0; net->stage_count && from < size; from += net->at_once) {
+        const int64_t rows = size - from < net->at_once ? size - from : net->at_once;
+        (net->stages->abreast ? FN(lay_abreast) : FN(lay))(net->stages, x, index + from, rows);
+        for (int64_t i = 0; i < net->stage_count; i++)
+            FN(send)(net->stages + i, rows, i + 1 < net->stage_count ? net->stages + i + 1 : NULL,
+                     net->flat + from * first->row, first->row, learn);
+    }
     if (net->reader.count) FN(read_words)(&net->reader, x, index, size);
     for (int64_t r = 0; r < size; r++)
         net->rows[r] = net->reader.count ? FN(last_state)(&net->reader, r)

@@ -1,5 +1,7 @@
 /* Local SGD of small networks, compiled once for every instruction set; the loader takes the best that the processor has. */
 
+#define _GNU_SOURCE
+
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,23 +14,32 @@
 #define VECTOR_BYTES 64
 #define WIDE_ROWS 12 /* rows of two vectors that registers hold */
 #define MOST_PIXELS 14 /* the same where the other factor needs few registers */
+#define FEW_MAPS 4     /* maps and pixels whose sums they hold */
+#define FEW_PIXELS 6
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
 #define WIDE_ROWS 6
 #define MOST_PIXELS 6
+#define FEW_MAPS 2
+#define FEW_PIXELS 5
 #else
 #define VECTOR_BYTES 16
 #define WIDE_ROWS 6
 #define MOST_PIXELS 6
+#define FEW_MAPS 2
+#define FEW_PIXELS 5
 #endif
 
-/* Memory that begins where a vector may: one that lies across two lines of the cache takes twice as long to read. */
-static void *room_for(int64_t bytes) { return aligned_alloc(64, (bytes + 63) / 64 * 64); }
+#define MANY (1 << 18) /* weights that are better read once: more than a core's cache holds */
+
+/* How a client trains: the first layer as it is, or in the dual form; or stages with samples side by side. */
+enum { DIRECT, DUAL, ABREAST, FORMS };
 
 /* What becomes of a sum: it is written, or begins at what is there, or what is there takes a step against it. */
 enum use { WRITE, ADD, STEP };
 
 #include "bytes.h"
+#include "memory.h"
 #include "order.h"
 #include "threads.h"
 
@@ -37,7 +48,9 @@ enum use { WRITE, ADD, STEP };
 #define SINGLE 1
 #define FN(name) name##_f32
 #include "dense.h"
+#include "stage.h"
 #include "conv.h"
+#include "abreast.h"
 #include "gemm.h"
 #include "gates.h"
 #include "recurrent.h"
@@ -55,7 +68,9 @@ enum use { WRITE, ADD, STEP };
 #define SINGLE 0
 #define FN(name) name##_f64
 #include "dense.h"
+#include "stage.h"
 #include "conv.h"
+#include "abreast.h"
 #include "gemm.h"
 #include "gates.h"
 #include "recurrent.h"

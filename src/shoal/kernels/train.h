@@ -7,14 +7,16 @@ typedef struct {
     const int64_t *order, *cuts;  /* batch s is order[cuts[s]..cuts[s + 1]); none: drawn here from the key */
     const REAL *start;            /* the model received */
     REAL *update, *velocity;      /* what is left; a velocity, if there is one, is read and written */
+    REAL *now;                    /* in a chain: the model received, which then moves on; else none */
     uint64_t key[2];
     int64_t n, steps, dual, seen; /* samples; batches; the form of the first layer; samples that batches had in all */
+    int64_t next, sound;          /* in a chain: who is next, counted from 1; whether the answer was fit to go on from */
     double loss;                  /* the sum over them */
 } FN(job);
 
 /* Where one thread trains: a network for each form, made when it is needed, and room for a client's samples. */
 typedef struct {
-    FN(network) net[2]; /* direct, dual */
+    FN(network) net[FORMS];
     int64_t most; /* the largest batch of the call */
     void *room;
     int64_t bytes;
@@ -59,11 +61,27 @@ static void FN(move_span)(const FN(call) *c, const FN(layer) *first, int64_t n, 
     *a -= c->lr * *va;
 }
 
+/* Batches of an epoch; a last one of a single sample is joined to the one before it if asked. */
+static int64_t FN(batches)(const FN(call) *c, int64_t n) {
+    const int64_t count = (n + c->batch - 1) / c->batch;
+    return count - (c->pairs && count > 1 && n - (count - 1) * c->batch == 1);
+}
+
+/* Samples of the largest batch. */
+static int64_t FN(largest_batch)(const FN(call) *c, const FN(job) *job) {
+    int64_t most = 1;
+    for (int64_t s = 0; job->order && s < job->steps; s++)
+        most = job->cuts[s + 1] - job->cuts[s] > most ? job->cuts[s + 1] - job->cuts[s] : most;
+    if (job->order) return most;
+    const int64_t count = FN(batches)(c, job->n), last = job->n - (count - 1) * c->batch;
+    return count == 1 || (job->steps >= count && last > c->batch) ? last : c->batch;
+}
+
 /* What the batches of a client are: given, or drawn epoch by epoch. */
 typedef struct {
     stream draws;
     int64_t *order;
-    int64_t in_epoch; /* batches of an epoch; a last one of a single sample is joined to the one before it if asked */
+    int64_t in_epoch; /* batches of an epoch */
 } FN(schedule);
 
 static int64_t FN(batch)(const FN(call) *c, const FN(job) *job, FN(schedule) *when, int64_t s, const int64_t **index) {
@@ -115,6 +133,20 @@ static void FN(remember)(FN(network) *net, int64_t most, int64_t n, int64_t *ord
     }
 }
 
+/* Whether samples side by side are less work than channels side by side, by the lanes that either leaves empty in the
+ * largest batch of the client. */
+static int FN(fills_vectors)(const FN(call) *c, const FN(job) *job) {
+    const int64_t size = FN(largest_batch)(c, job);
+    double filled = 0, all = 0; /* lanes, with channels side by side: forward, back, and by the kernel */
+    for (int64_t i = 0; i < c->stages; i++) {
+        const int64_t *s = c->shapes + 10 * i;
+        const double work = (double)(s[1] * s[2] * s[4] * s[4]), maps = (double)FN(padded)(s[3]);
+        filled += work * (double)((i ? 3 : 2) * s[0] * s[3]);
+        all += work * (2 * (double)s[0] * maps + (i ? (double)(FN(padded)(s[0]) * s[3]) : 0));
+    }
+    return filled * (double)FN(padded)(size) <= all * (double)size;
+}
+
 /* Back through all layers but the first, which move; then the gradients by the outputs of the first are there. */
 static void FN(back_to_first)(FN(network) *net, int64_t size, const FN(rule) *how) {
     for (int64_t i = net->layer_count - 1; i > 0; i--) {
@@ -132,8 +164,9 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     const int extras = c->momentum != 0 || c->decay_w != 0 || c->decay_b != 0 || c->mu != 0, dual = job->dual != 0;
     const int64_t n = job->n, wide = FN(padded)(c->widths[1]), row = c->stages || c->cells ? c->numbers : FN(padded)(c->widths[0]);
     const int64_t in = c->widths[0], out = c->widths[1];
-    FN(network) *net = at->net + dual;
-    if (!net->memory && !FN(build)(net, c, at->most, dual, extras)) {
+    const int form = dual ? DUAL : FN(fills_vectors)(c, job) ? ABREAST : DIRECT;
+    FN(network) *net = at->net + form;
+    if (!net->memory && !FN(build)(net, c, at->most, at->most, form, extras)) {
         FN(tear_down)(net), *net = (FN(network)){0};
         return 1;
     }
@@ -152,8 +185,7 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     REAL *span = z0 + n * wide, *vspan = span + n * wide, *w0 = vspan + (extras ? n * wide : 0), *moved = w0 + out * row;
     REAL *turned = moved + out * row, *zeros = turned + out * n;
     REAL *received = x + sums, *pull = seen ? received + n * seen : NULL, *rates = received + (n + at->most) * seen;
-    FN(schedule) when = {stream_of(job->key), (int64_t *)(x + FN(padded)(reals)), (n + c->batch - 1) / c->batch};
-    if (c->pairs && when.in_epoch > 1 && n - (when.in_epoch - 1) * c->batch == 1) when.in_epoch--;
+    FN(schedule) when = {stream_of(job->key), (int64_t *)(x + FN(padded)(reals)), FN(batches)(c, n)};
     const REAL **rows = (const REAL **)(when.order + n), **coef = rows + n, **mine = coef + out, **given = mine + at->most;
     FN(read)(c, job->index, n, job->turn, row, spare, x);
     FN(clear)(net);

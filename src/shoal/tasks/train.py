@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Solver, Task
@@ -48,6 +50,20 @@ class Train(Task):
         assert cohort.models_KP is not None
         models = list(cohort.models_KP)  # clients that are sent the same one share it
         return train_cohort(self.solver, cohort, [models[k] for k in cohort.which_N], key, self.keeps)
+
+    def for_chains(self, cohort: CohortAtWork, lengths_M: Array, key: Key) -> CohortAnswers | None:
+        trained = cohort.train_chains(self.solver, lengths_M, key) if cohort.trains(self.solver) else None
+        if trained is None:
+            return None
+        sizes_N, losses_N = cohort.sizes_N("train").tolist(), trained[1].tolist()
+        counts, losses = [], []
+        for end, length in zip(np.cumsum(lengths_M).tolist(), lengths_M.tolist(), strict=True):
+            sizes = sizes_N[end - length : end]
+            losses.append(
+                sum(n * loss for n, loss in zip(sizes, losses_N[end - length : end], strict=True)) / sum(sizes)
+            )
+            counts.append(sum(sizes))
+        return CohortAnswers({"update": trained[0], "count": np.array(counts), "loss": np.array(losses)})
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return self.solver.passes(samples), self.solver.passes(samples)
