@@ -8,8 +8,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from shoal.backends.shared_memory import Block
 from shoal.backends.process_worker import ProcessWorker
+from shoal.backends.shared_memory import Block
 
 
 @dataclass

@@ -18,9 +18,9 @@ from torch import nn
 from shoal.backends import Serial
 from shoal.backends.backend import Outcome
 from shoal.backends.dumping import dump_units
+from shoal.backends.process_worker import ARENA_BYTES, READY, ProcessWorker, main, unpack
 from shoal.backends.shared_memory import Block, Publisher
 from shoal.backends.unit import OneClient
-from shoal.backends.process_worker import ARENA_BYTES, READY, ProcessWorker, main, unpack
 from shoal.backends.worker import return_large_arrays
 from shoal.layout import Layout
 from shoal.net import Arithmetic

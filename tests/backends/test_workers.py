@@ -406,8 +406,9 @@ def test_memory_is_handed_over_where_the_system_wants_a_receipt(
     from multiprocessing import reduction
 
     monkeypatch.setattr(reduction, "ACKNOWLEDGE", True)
-    ask = "from multiprocessing import reduction; reduction.ACKNOWLEDGE = True; from shoal.backends.process_worker import main"
-    boot = worker_handle.BOOT_CODE.replace("from shoal.backends.process_worker import main", ask)
+    start = "from shoal.backends.process_worker import main"
+    ask = f"from multiprocessing import reduction; reduction.ACKNOWLEDGE = True; {start}"
+    boot = worker_handle.BOOT_CODE.replace(start, ask)
     assert boot != worker_handle.BOOT_CODE
     monkeypatch.setattr(worker_handle, "BOOT_CODE", boot)
     workers = Workers(1)

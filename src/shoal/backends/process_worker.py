@@ -1,4 +1,4 @@
-"""A worker process: takes in what the parent says, and sends back what units leave, through a pipe and shared blocks."""
+"""A worker process: what the parent says, and what units leave, goes through a pipe and shared blocks."""
 
 from __future__ import annotations
 
