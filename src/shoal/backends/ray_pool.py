@@ -1,17 +1,11 @@
-"""Actors of a Ray cluster as a pool of workers. The one file that knows Ray, which is imported when it is needed."""
+"""Actors of a Ray cluster as a pool of workers."""
 
 from __future__ import annotations
 
 import logging
-import os
 import pickle
-import shutil
-import signal
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,10 +13,11 @@ from shoal.backends.backend import Outcome
 from shoal.backends.dumping import Dumper, load_with
 from shoal.backends.likeness import facts, unlike
 from shoal.backends.pool import Lost, TaskLists
+from shoal.backends.ray_session import import_ray, join
 from shoal.backends.site import Clock
 from shoal.backends.worker import Worker, alone_on_its_core
 from shoal.data.federation import Source
-from shoal.errors import BadInput, ShoalError
+from shoal.errors import ShoalError
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.types import Array
@@ -33,15 +28,6 @@ LOOK_SECONDS = 1.0  # between two looks at the size of the cluster
 START_SECONDS = 120.0  # in which at least one worker must have said hello
 News = tuple[str, str, Any, dict[int, Any]]  # topic, verb of a worker, arguments or where they lie, large arrays
 log = logging.getLogger("shoal")
-
-
-def import_ray() -> Any:
-    """The package, or one sentence on where to get it."""
-    try:
-        import ray
-    except ImportError as e:
-        raise BadInput("engine=ray needs the package ray; install it with: pip install 'shoal[ray]'") from e
-    return ray
 
 
 class Actor:
@@ -299,45 +285,3 @@ class RayPool:
             f"no Ray worker came up in {START_SECONDS:g} s, of {len(self.workers)} asked for on {cores:g} cores; look "
             "at `ray status` whether others hold the cores, or use engine=local"
         )
-
-
-def join(address: str, count: int | None) -> Callable[[], None]:
-    """Become part of a cluster, or start one here; what ends that again. A cluster that was joined stays as it is."""
-    ray = import_ray()
-    if ray.is_initialized():
-        return lambda: None
-    if address.startswith("ray://"):
-        raise BadInput(f"address={address} is not possible: run shoal on a machine of the cluster, with address=auto")
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    with as_it_was():
-        if address != "local":
-            try:
-                ray.init(address=address, **quiet)
-                return ray.shutdown  # type: ignore[no-any-return]
-            except ConnectionError as e:
-                if address != "auto":
-                    why = " ".join(str(e).split())[:200]
-                    raise BadInput(f"there is no Ray cluster at address={address} ({why}); is it started?") from e
-        folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the names of its sockets must be short
-        ray.init(address="local", num_cpus=count, include_dashboard=False, _temp_dir=folder, **quiet)
-
-    def leave() -> None:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    return leave
-
-
-@contextmanager
-def as_it_was() -> Iterator[None]:
-    """Ray sets a handler of signals and would report how it is used: neither is wanted."""
-    before, name = signal.getsignal(signal.SIGTERM), "RAY_USAGE_STATS_ENABLED"
-    silent = os.environ.get(name)
-    os.environ.setdefault(name, "0")
-    try:
-        yield
-    finally:
-        if silent is None:
-            del os.environ[name]
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)

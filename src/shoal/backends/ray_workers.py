@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from shoal.backends.dispatcher import Dispatcher
-from shoal.backends.ray_pool import RayPool, RayWorker, import_ray
+from shoal.backends.ray_pool import RayPool, RayWorker
+from shoal.backends.ray_session import import_ray
 from shoal.backends.site import Clock
 from shoal.errors import BadInput
 
