@@ -13,7 +13,7 @@ from shoal.backends.backend import Outcome
 from shoal.backends.dumping import Dumper, load_with
 from shoal.backends.likeness import facts, unlike
 from shoal.backends.pool import Lost, TaskLists
-from shoal.backends.ray_session import import_ray, join
+from shoal.backends.ray_session import brief, import_ray, join
 from shoal.backends.site import Clock
 from shoal.backends.worker import Worker, alone_on_its_core
 from shoal.data.federation import Source
@@ -25,7 +25,7 @@ from shoal.types import Array
 MESSAGE_BYTES = 64 << 20  # answers of one message, at most
 INLINE_BYTES = 100_000  # what is larger goes into the object store, once per machine, instead of every message
 LOOK_SECONDS = 1.0  # between two looks at the size of the cluster
-START_SECONDS = 120.0  # in which at least one worker must have said hello
+START_SECONDS = 300.0  # in which at least one worker must have said hello; a machine may have to be started first
 News = tuple[str, str, Any, dict[int, Any]]  # topic, verb of a worker, arguments or where they lie, large arrays
 log = logging.getLogger("shoal")
 
@@ -266,12 +266,12 @@ class RayPool:
             return import_ray().get(ref)
         except (errors.RayActorError, errors.ObjectLostError, errors.OutOfMemoryError) as e:
             died = isinstance(e, errors.ActorDiedError | errors.OutOfMemoryError)
-            why = "" if worker.ready else f" ({' '.join(str(e).split())[:300]})"
+            why = "" if worker.ready else f" ({brief(e)})"
             raise Lost(why, at_work=died and self._there(worker.node)) from None
         except errors.RayTaskError as e:
             raise ShoalError(f"a Ray worker cannot go on: {str(e).strip().splitlines()[-1]}") from e
         except errors.RayError as e:
-            raise ShoalError(f"Ray has ended ({' '.join(str(e).split())[:200]}); shoal resume goes on") from e
+            raise ShoalError(f"Ray has ended ({brief(e)}); shoal resume goes on") from e
 
     def _there(self, node: str) -> bool:
         """Whether a machine is still part of the cluster."""

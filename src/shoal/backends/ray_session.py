@@ -39,8 +39,12 @@ def join(address: str, count: int | None) -> Callable[[], None]:
                 return ray.shutdown  # type: ignore[no-any-return]
             except ConnectionError as e:
                 if address != "auto":
-                    why = " ".join(str(e).split())[:200]
-                    raise BadInput(f"there is no Ray cluster at address={address} ({why}); is it started?") from e
+                    raise BadInput(f"there is no Ray cluster at address={address} ({brief(e)}); is it started?") from e
+            except ray.exceptions.AuthenticationError as e:
+                remedy = "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here as on the cluster"
+                raise BadInput(f"the Ray cluster at address={address} does not know this token; {remedy}") from e
+            except (RuntimeError, ValueError, ray.exceptions.RayError) as e:  # other versions, a malformed address
+                raise BadInput(f"address={address} cannot be joined: {brief(e)}") from e
         folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the names of its sockets must be short
         ray.init(address="local", num_cpus=count, include_dashboard=False, _temp_dir=folder, **quiet)
 
@@ -49,6 +53,15 @@ def join(address: str, count: int | None) -> Callable[[], None]:
         shutil.rmtree(folder, ignore_errors=True)
 
     return leave
+
+
+def brief(error: BaseException) -> str:
+    """What an error of Ray says, on one line.
+
+    >>> brief(ValueError("wrong\\n  port"))
+    'wrong port'
+    """
+    return " ".join(str(error).split())[:200]
 
 
 @contextmanager
