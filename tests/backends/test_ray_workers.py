@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -34,14 +35,19 @@ def test_without_the_package_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch)
         shoal.run("fedavg", rounds=1, engine="ray")
 
 
-def test_what_is_not_possible_is_said_before_anything_starts() -> None:
+def test_what_is_not_possible_is_said_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="needs the package ray: pip install 'shoal[ray]'")
     with pytest.raises(BadInput, match="workers must be at least 1"):
         RayWorkers(0)
     with pytest.raises(BadInput, match=r"address=10.0.0.1:6379 belongs to engine=ray, not to engine=local"):
         shoal.run("fedavg", rounds=1, address="10.0.0.1:6379")
-    with pytest.raises(BadInput, match=r"address=ray://head:10001 is not possible: run shoal on a machine"):
+    with pytest.raises(BadInput, match="address=ray://head:10001 is not possible: use auto, local or HOST:PORT"):
         shoal.run("fedavg", rounds=1, engine="ray", address="ray://head:10001")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]  # nobody listens there from now on
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
+    with pytest.raises(BadInput, match=rf"there is no Ray cluster at address=127.0.0.1:{port} \(.*\); is it started"):
+        shoal.run("fedavg", rounds=1, engine="ray")
 
 
 def flexcfl(toy: Federation, engine: Any, **settings: Any) -> str:

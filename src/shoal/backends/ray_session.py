@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from shoal.errors import BadInput
+
+LOOK_SECONDS = 10.0  # in which a cluster must take a connection
+WISHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 
 
 def import_ray() -> Any:
@@ -29,8 +33,10 @@ def join(address: str, count: int | None) -> Callable[[], None]:
     ray = import_ray()
     if ray.is_initialized():
         return lambda: None
-    if address.startswith("ray://"):
-        raise BadInput(f"address={address} is not possible: run shoal on a machine of the cluster, with address=auto")
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS") or "auto"
+    if address not in ("auto", "local"):
+        look_for(address)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
     with as_it_was():
         if address != "local":
@@ -38,13 +44,11 @@ def join(address: str, count: int | None) -> Callable[[], None]:
                 ray.init(address=address, **quiet)
                 return ray.shutdown  # type: ignore[no-any-return]
             except ConnectionError as e:
-                if address != "auto":
-                    raise BadInput(f"there is no Ray cluster at address={address} ({brief(e)}); is it started?") from e
-            except ray.exceptions.AuthenticationError as e:
-                remedy = "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here as on the cluster"
-                raise BadInput(f"the Ray cluster at address={address} does not know this token; {remedy}") from e
-            except (RuntimeError, ValueError, ray.exceptions.RayError) as e:  # other versions, a malformed address
-                raise BadInput(f"address={address} cannot be joined: {brief(e)}") from e
+                if address != "auto":  # somebody listens there, who may want another token
+                    remedy = "set RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH here as on the cluster"
+                    raise BadInput(f"the Ray cluster at address={address} lets nobody in; {remedy}") from e
+            except (RuntimeError, ValueError, ray.exceptions.RayError) as e:  # other versions of Ray or Python
+                raise BadInput(f"the Ray cluster at address={address} cannot be joined: {brief(e)}") from e
         folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the names of its sockets must be short
         ray.init(address="local", num_cpus=count, include_dashboard=False, _temp_dir=folder, **quiet)
 
@@ -53,6 +57,23 @@ def join(address: str, count: int | None) -> Callable[[], None]:
         shutil.rmtree(folder, ignore_errors=True)
 
     return leave
+
+
+def look_for(address: str) -> None:
+    """Refuse at once what Ray would try for minutes: an address that is none, or at which nobody listens.
+
+    >>> look_for("ray://head:10001")
+    Traceback (most recent call last):
+    shoal.errors.BadInput: address=ray://head:10001 is not possible: use auto, local or HOST:PORT of a cluster...
+    """
+    host, _, port = address.rpartition(":")
+    if "/" in host or not host or not port.isdigit():
+        what = "use auto, local or HOST:PORT of a cluster that this machine is part of"
+        raise BadInput(f"address={address} is not possible: {what}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=LOOK_SECONDS).close()
+    except OSError as e:
+        raise BadInput(f"there is no Ray cluster at address={address} ({brief(e)}); is it started?") from e
 
 
 def brief(error: BaseException) -> str:
@@ -66,14 +87,15 @@ def brief(error: BaseException) -> str:
 
 @contextmanager
 def as_it_was() -> Iterator[None]:
-    """Ray sets a handler of signals and would report how it is used: neither is wanted."""
-    before, name = signal.getsignal(signal.SIGTERM), "RAY_USAGE_STATS_ENABLED"
-    silent = os.environ.get(name)
-    os.environ.setdefault(name, "0")
+    """Ray sets a handler of signals, would report how it is used, and writes warnings of its own to the terminal: none
+    of that is wanted, unless the environment says so."""
+    before = signal.getsignal(signal.SIGTERM)
+    silent = {name: value for name, value in WISHES.items() if name not in os.environ}
+    os.environ.update(silent)
     try:
         yield
     finally:
-        if silent is None:
+        for name in silent:
             del os.environ[name]
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)
