@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -137,6 +139,26 @@ def test_who_kills_two_actors_or_takes_too_long_is_left_out_and_nobody_else(two_
     assert reasons == {"c01": "failed: its Ray worker process died twice", "c02": "late: no answer after 2 s"}
     assert set(got.cohort) == set(toy.ids) - {"c01", "c02"}
     assert os.getpid() not in got["pid"]
+
+
+@pytest.mark.slow
+def test_what_cannot_be_taken_in_is_one_sentence(two_nodes: Any, toy: Federation, tmp_path: Path) -> None:
+    """A module that is here and not where actors look: the run ends, whatever they are told afterwards."""
+    (tmp_path / "mine.py").write_text("from torch import nn\n\ndef net() -> nn.Module:\n    return nn.Linear(6, 3)\n")
+    workers = RayWorkers(address=two_nodes.address)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(tmp_path)
+            net = importlib.import_module("mine").net
+            assert shoal.run("fedavg", toy, net, rounds=1, engine=workers).summary["left_out"] == 0
+            (tmp_path / "mine.py").unlink()
+            workers.close()
+            with pytest.raises(
+                ShoalError, match=r"a Ray worker cannot go on \(ModuleNotFoundError: .*\); what is your"
+            ):
+                shoal.run("fedavg", toy, net, rounds=1, engine=workers)
+    finally:
+        workers.close()
 
 
 @pytest.mark.slow

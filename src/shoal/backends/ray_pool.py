@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -33,10 +34,12 @@ log = logging.getLogger("shoal")
 class Actor:
     """The far end: what a worker does, with what it must know taken from the object store of its machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Sequence[str]) -> None:
+        sys.path += [folder for folder in path if folder not in sys.path]  # where what is the user's own is found
         alone_on_its_core()
         self.worker = Worker()
         self.arrays: dict[str, dict[int, Array]] = {}  # by topic
+        self.broken: Exception | None = None  # why it could not take in what it was told: then it is of no use
 
     def hello(self, news: Sequence[News]) -> tuple[dict[str, str], str, str]:
         """Take in the news; the facts of this machine, the name of its node, its address."""
@@ -50,6 +53,15 @@ class Actor:
         return self.worker.run(number, units, partial(pickle.dumps, protocol=5))
 
     def learn(self, news: Sequence[News]) -> None:
+        if self.broken is not None:
+            raise self.broken
+        try:
+            self.take_in(news)
+        except Exception as e:
+            self.broken = e
+            raise
+
+    def take_in(self, news: Sequence[News]) -> None:
         ray = import_ray()
         for topic, verb, data, refs in news:
             known = {number: array for arrays in self.arrays.values() for number, array in arrays.items()}
@@ -249,7 +261,7 @@ class RayPool:
     def _new(self) -> RayWorker:
         ray = import_ray()
         made = ray.remote(Actor).options(num_cpus=1, max_restarts=0, max_task_retries=0)
-        return RayWorker(made.remote())
+        return RayWorker(made.remote(sys.path))
 
     def _grow(self) -> None:
         """As many workers as there are cores, or as were asked for."""
@@ -269,7 +281,8 @@ class RayPool:
             why = "" if worker.ready else f" ({brief(e)})"
             raise Lost(why, at_work=died and self._there(worker.node)) from None
         except errors.RayTaskError as e:
-            raise ShoalError(f"a Ray worker cannot go on: {str(e).strip().splitlines()[-1]}") from e
+            remedy = "what is your own must lie under the same path on every machine"
+            raise ShoalError(f"a Ray worker cannot go on ({str(e).strip().splitlines()[-1]}); {remedy}") from e
         except errors.RayError as e:
             raise ShoalError(f"Ray has ended ({brief(e)}); shoal resume goes on") from e
 

@@ -87,14 +87,19 @@ def brief(error: BaseException) -> str:
 
 @contextmanager
 def as_it_was() -> Iterator[None]:
-    """Ray sets a handler of signals, would report how it is used, and writes warnings of its own to the terminal: none
-    of that is wanted, unless the environment says so."""
+    """Ray sets a handler of signals, would report how it is used, and writes warnings of its own to the terminal, about
+    machines that are gone or its level of warnings: none of that is wanted, unless the environment says so."""
     before = signal.getsignal(signal.SIGTERM)
     silent = {name: value for name, value in WISHES.items() if name not in os.environ}
     os.environ.update(silent)
+    terminal, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
     try:
         yield
     finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+        os.close(nowhere)
         for name in silent:
             del os.environ[name]
         if threading.current_thread() is threading.main_thread():
