@@ -7,16 +7,15 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from shoal.backends.backend import Outcome
-from shoal.backends.dumping import Dumper, load_with
+from shoal.backends.dumping import Dumper
 from shoal.backends.likeness import facts, unlike
 from shoal.backends.pool import Lost, TaskLists
+from shoal.backends.ray_actor import Actor, News
 from shoal.backends.ray_session import brief, import_ray, join
 from shoal.backends.site import Clock
-from shoal.backends.worker import Worker, alone_on_its_core
 from shoal.data.federation import Source
 from shoal.errors import ShoalError
 from shoal.layout import Layout
@@ -27,50 +26,7 @@ MESSAGE_BYTES = 64 << 20  # answers of one message, at most
 INLINE_BYTES = 100_000  # what is larger goes into the object store, once per machine, instead of every message
 LOOK_SECONDS = 1.0  # between two looks at the size of the cluster
 START_SECONDS = 300.0  # in which at least one worker must have said hello; a machine may have to be started first
-News = tuple[str, str, Any, dict[int, Any]]  # topic, verb of a worker, arguments or where they lie, large arrays
 log = logging.getLogger("shoal")
-
-
-class Actor:
-    """The far end: what a worker does, with what it must know taken from the object store of its machine."""
-
-    def __init__(self, path: Sequence[str]) -> None:
-        sys.path += [folder for folder in path if folder not in sys.path]  # where what is the user's own is found
-        alone_on_its_core()
-        self.worker = Worker()
-        self.arrays: dict[str, dict[int, Array]] = {}  # by topic
-        self.broken: Exception | None = None  # why it could not take in what it was told: then it is of no use
-
-    def hello(self, news: Sequence[News]) -> tuple[dict[str, str], str, str]:
-        """Take in the news; the facts of this machine, the name of its node, its address."""
-        ray = import_ray()
-        self.learn(news)
-        return facts(), ray.get_runtime_context().get_node_id(), ray.util.get_node_ip_address()
-
-    def run(self, news: Sequence[News], number: int, units: bytes) -> bytes:
-        """Take in the news and run units; what they left."""
-        self.learn(news)
-        return self.worker.run(number, units, partial(pickle.dumps, protocol=5))
-
-    def learn(self, news: Sequence[News]) -> None:
-        if self.broken is not None:
-            raise self.broken
-        try:
-            self.take_in(news)
-        except Exception as e:
-            self.broken = e
-            raise
-
-    def take_in(self, news: Sequence[News]) -> None:
-        ray = import_ray()
-        for topic, verb, data, refs in news:
-            known = {number: array for arrays in self.arrays.values() for number, array in arrays.items()}
-            self.arrays[topic] = {n: known[n] if n in known else ray.get(ref) for n, ref in refs.items()}
-            content = data if isinstance(data, bytes) else ray.get(data)
-            getattr(self.worker, verb)(*load_with(content, partial(self.find, topic)))
-
-    def find(self, topic: str, number: int, shape: tuple[int, ...], dtype: str) -> Array:
-        return self.arrays[topic][number]
 
 
 class ObjectStore(Dumper):
@@ -100,7 +56,7 @@ class RayWorker:
         self.hello: Any = None  # where its answer will lie when it has taken in what is new
         self.answers: list[Any] = []  # where those to its portions will lie
         self.told: dict[str, int] = {}  # by topic the number of what it heard last
-        self.node = ""
+        self.node = self.address = ""  # of its machine
         self.portions: list[list[int]] = []
         self.began = 0.0
         self.alive, self.ready, self.refused = True, False, False
@@ -139,6 +95,7 @@ class RayPool:
         self._task_lists = TaskLists()
         self._said: dict[str, tuple[int, News]] = {}  # by topic what workers are told, numbered
         self._numbers = 0
+        self._gone: set[str] = set()  # machines of which it was said that they are lost
         self._looked = self._usable_at = 0.0
         self._leave: Callable[[], None] | None = None  # ends what this pool has begun with Ray
 
@@ -206,8 +163,8 @@ class RayPool:
         if worker.hello is None:
             return list(pickle.loads(self._get(worker, worker.answers.pop(0))))
         ref, worker.hello = worker.hello, None
-        said, worker.node, address = self._get(worker, ref)
-        why = unlike(facts(), said, f"the machine {address}")
+        said, worker.node, worker.address = self._get(worker, ref)
+        why = unlike(facts(), said, f"the machine {worker.address}")
         if why is not None:
             worker.kill()
             worker.refused = True
@@ -278,8 +235,11 @@ class RayPool:
             return import_ray().get(ref)
         except (errors.RayActorError, errors.ObjectLostError, errors.OutOfMemoryError) as e:
             died = isinstance(e, errors.ActorDiedError | errors.OutOfMemoryError)
-            why = "" if worker.ready else f" ({brief(e)})"
-            raise Lost(why, at_work=died and self._there(worker.node)) from None
+            at_work = died and self._there(worker.node)
+            if not at_work and worker.ready and worker.node not in self._gone:
+                self._gone.add(worker.node)
+                log.warning(f"the machine {worker.address} of the Ray cluster is lost; its clients are done elsewhere")
+            raise Lost("" if worker.ready else f" ({brief(e)})", at_work) from None
         except errors.RayTaskError as e:
             remedy = "what is your own must lie under the same path on every machine"
             raise ShoalError(f"a Ray worker cannot go on ({str(e).strip().splitlines()[-1]}); {remedy}") from e

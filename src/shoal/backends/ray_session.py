@@ -42,7 +42,7 @@ def join(address: str, count: int | None) -> Callable[[], None]:
         if address != "local":
             try:
                 ray.init(address=address, **quiet)
-                return ray.shutdown  # type: ignore[no-any-return]
+                return hushed(ray.shutdown)
             except ConnectionError as e:
                 if address != "auto":  # somebody listens there, who may want another token
                     remedy = "set RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH here as on the cluster"
@@ -56,7 +56,19 @@ def join(address: str, count: int | None) -> Callable[[], None]:
         ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
 
-    return leave
+    return hushed(leave)
+
+
+def hushed(leave: Callable[[], None]) -> Callable[[], None]:
+    """Until we leave, Ray prints nothing about lost machines between our lines, for which it has no option."""
+    worker = import_ray()._private.worker
+    worker._worker_logs_enabled = False
+
+    def end() -> None:
+        worker._worker_logs_enabled = True
+        leave()
+
+    return end
 
 
 def look_for(address: str) -> None:
