@@ -8,8 +8,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
+from shoal.backends.process_worker import ProcessWorker
 from shoal.backends.shared_memory import Block
-from shoal.backends.worker import Worker
 
 
 @dataclass
@@ -41,18 +41,23 @@ class Here:
 
     def __post_init__(self) -> None:
         self.connection, self.far = Pipe()
-        self.worker = Worker(self.far)
+        self.end = ProcessWorker(self.far)
+        self.worker = self.end.worker
+
+    @property
+    def usable(self) -> bool:
+        return True
 
     def send(self, *message: Any) -> None:
         if self.alive:
             self.said.append(message)
             verb, *rest = message
             if verb != "units" or not self.hangs:
-                getattr(self.worker, f"do_{verb}")(*rest)
+                getattr(self.end, f"do_{verb}")(*rest)
 
     def share(self, number: int, block: Block) -> None:
         self.said.append(("block", number))
-        self.worker.do_block(number, block.size, os.dup(block.fd))
+        self.end.do_block(number, block.size, os.dup(block.fd))
 
     def die(self, code: int = 7) -> None:
         """The process ends by itself: its end of the connection closes."""

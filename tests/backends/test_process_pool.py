@@ -71,7 +71,7 @@ def test_the_next_run_has_a_larger_arena_only_where_its_model_needs_one(pool: An
     now = [w.arena for w in pool.workers]
     assert not set(now) & set(first)
     assert set(pool._publisher.blocks) == set(now)  # the old ones are given back
-    assert all(w.blocks == set(w.worker.blocks) == {w.arena} for w in pool.workers)
+    assert all(w.blocks == set(w.end.blocks) == {w.arena} for w in pool.workers)
 
 
 def test_what_was_said_is_not_said_again(pool: Any) -> None:

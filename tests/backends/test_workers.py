@@ -24,7 +24,6 @@ import shoal
 from shoal.backends import Serial, Workers, process_pool, worker_handle
 from shoal.backends.shared_memory import Block, Publisher, load
 from shoal.backends.unit import OneClient
-from shoal.backends.worker import READY
 from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
@@ -407,8 +406,9 @@ def test_memory_is_handed_over_where_the_system_wants_a_receipt(
     from multiprocessing import reduction
 
     monkeypatch.setattr(reduction, "ACKNOWLEDGE", True)
-    ask = "from multiprocessing import reduction; reduction.ACKNOWLEDGE = True; from shoal.backends.worker import main"
-    boot = worker_handle.BOOT_CODE.replace("from shoal.backends.worker import main", ask)
+    start = "from shoal.backends.process_worker import main"
+    ask = f"from multiprocessing import reduction; reduction.ACKNOWLEDGE = True; {start}"
+    boot = worker_handle.BOOT_CODE.replace(start, ask)
     assert boot != worker_handle.BOOT_CODE
     monkeypatch.setattr(worker_handle, "BOOT_CODE", boot)
     workers = Workers(1)
@@ -469,12 +469,12 @@ def test_a_message_holds_a_few_milliseconds_and_at_most_half_of_a_share(paced: A
 def test_the_pace_is_that_of_the_last_answer_and_of_other_tasks_is_not_taken_for_it(paced: Any) -> None:
     paced.begin(4, 1)
     worker = paced._pool.workers[0]
-    worker.worker.ready = True  # its time runs from the portion on
+    worker.end.ready = True  # its time runs from the portion on
     for numbers, seconds, pace in (([0], 2.0, 0.5), ([1, 0], 1.0, 0.2), ([0], 0.0, 0.0)):
         paced._give(worker, numbers)
         paced.now += seconds
         while worker.connection.poll():
-            list(paced._answered(worker, worker.connection.recv_bytes()))
+            list(paced._answered(worker, paced._pool.hear(worker)))
         assert paced._seconds_per_cost == {0: pytest.approx(pace)}
     paced.begin(4, 1)
     assert 0 in paced._seconds_per_cost
@@ -490,9 +490,9 @@ def test_units_of_no_samples_have_a_pace(paced: Any) -> None:
     worker = paced._pool.workers[0]
     paced._give(worker, [0])
     paced.now = 3.0
-    assert list(paced._answered(worker, worker.connection.recv_bytes())) == []
+    assert list(paced._answered(worker, paced._pool.hear(worker))) == []
     paced.now = 5.0
-    [(number, outcome)] = paced._answered(worker, worker.connection.recv_bytes())
+    [(number, outcome)] = paced._answered(worker, paced._pool.hear(worker))
     assert (number, outcome.answer["pid"]) == (0, os.getpid())
     assert paced._seconds_per_cost == {0: 2.0}  # since it said that it begins
 
@@ -574,7 +574,7 @@ def test_who_waits_for_nobody_in_particular_waits_until_something_happens(
         waits.append((len(connections), timeout))
         return []
 
-    monkeypatch.setattr("shoal.backends.workers.wait", watch)
+    monkeypatch.setattr("shoal.backends.process_pool.wait", watch)
     for timeout in (5.0, None):
         waiting = paced.begin(1, 1, timeout=timeout)
         for number, worker in enumerate(paced._pool.workers):
@@ -592,7 +592,7 @@ def test_who_waits_for_nobody_in_particular_waits_until_something_happens(
 def test_everybody_is_heard_behind_one_that_is_idle_and_one_that_died(paced: Any) -> None:
     waiting = paced.begin(1, 1)
     first, second = paced._pool.workers
-    second.worker.ready = True
+    second.end.ready = True
     paced._give(second, [1])
     assert [number for number, _ in paced._receive(waiting)] == [1]  # the first has nothing to do
     ready(first)
@@ -649,7 +649,7 @@ def test_ten_workers_in_a_row_may_die_while_they_start(paced: Any) -> None:
         worker = paced._pool.workers[0]
         worker.portions, worker.hangs = [[0]], True
         if begun:
-            list(paced._answered(worker, READY))
+            list(paced._answered(worker, None))
         worker.die()
         list(paced._receive(waiting))
 

@@ -48,3 +48,12 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     (found,) = checks.run_folder()
     assert (found.state, found.essential) == ("problem", True)
+
+
+@pytest.mark.parametrize(("here", "state"), [(True, "ok"), (False, "missing")])
+def test_ray_is_looked_for_and_not_started(here: bool, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "installed", lambda package: here)
+    monkeypatch.setattr("importlib.metadata.version", lambda package: "2.60.0")
+    (found,) = checks.ray()
+    assert (found.state, found.essential) == (state, False)
+    assert ("ray 2.60.0" if here else "pip install 'shoal[ray]'") in found.detail

@@ -38,15 +38,15 @@ def wait_for_lines(path: Path, count: int, process: subprocess.Popen[str]) -> No
     raise AssertionError(f"{path} did not get {count} lines: {process.communicate()}")
 
 
-def members(group: int) -> list[int]:
-    """The living processes of a group."""
+def members(session: int) -> list[int]:
+    """The living processes of a session: actors of Ray have groups of their own."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(fields[2]) == group and fields[0] != "Z":
+        if int(fields[3]) == session and fields[0] != "Z":
             found.append(int(stat.parent.name))
     return found
 
@@ -56,8 +56,13 @@ def members(group: int) -> list[int]:
 @pytest.mark.parametrize(
     ("number", "to_group"), [(signal.SIGINT, True), (signal.SIGTERM, False)], ids=["ctrl-c", "terminate"]
 )
-def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, number: signal.Signals, to_group: bool) -> None:
-    process = shoal("run", *WORDS, "rounds=1000000", "out=cut", cwd=tmp_path)
+@pytest.mark.parametrize("engine", [(), ("engine=ray", "address=local")], ids=["local", "ray"])
+def test_an_interrupted_run_goes_on_to_the_same_bits(
+    tmp_path: Path, number: signal.Signals, to_group: bool, engine: tuple[str, ...]
+) -> None:
+    if engine:
+        pytest.importorskip("ray", reason="needs the package ray: pip install 'shoal[ray]'")
+    process = shoal("run", *WORDS, *engine, "rounds=1000000", "out=cut", cwd=tmp_path)
     wait_for_lines(tmp_path / "cut/records.jsonl", 4, process)
     (os.killpg if to_group else os.kill)(process.pid, number)
     out, err = process.communicate(timeout=LIMIT)
@@ -72,6 +77,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, number: sig
     rounds = f"rounds={played + 3}"
     go_on = shoal("resume", "cut", rounds, "--quiet", cwd=tmp_path)
     assert go_on.communicate(timeout=LIMIT) == ("cut\n", "")
+    assert members(go_on.pid) == []
     whole = shoal("run", *WORDS, rounds, "engine=serial", "out=whole", "--quiet", cwd=tmp_path)
     assert whole.communicate(timeout=LIMIT) == ("whole\n", "")
     first, second = (load_file(tmp_path / x / "models/group_0.safetensors") for x in ("cut", "whole"))

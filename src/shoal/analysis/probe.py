@@ -29,7 +29,7 @@ __all__ = ["ModelSimilarity", "Probe", "probe"]
 
 STEPS, CLIENTS, GROUPS = 50, 100, 5  # FedGroup's pre-training, its cold start with groups=auto, and the m of EDC
 DIRECTIONS = (2, 3, 5, 10)  # numbers m for which EDC is compared with MADC
-KEYS = ("data", "partition", "seed", "data_seed", "lr", "batch", "steps", "engine", "workers")
+KEYS = ("data", "partition", "seed", "data_seed", "lr", "batch", "steps", "engine", "workers", "address")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ def probe(
         else make_layout(chosen, m, source)
         for m in several
     ]
-    with open_backend(chosen.engine, chosen.workers) as backend:
+    with open_backend(chosen.engine, chosen.workers, chosen.address) as backend:
         found = [
             one(layout, m, source, chosen, backend, clients, groups) for layout, m in zip(layouts, several, strict=True)
         ]

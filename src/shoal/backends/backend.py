@@ -87,7 +87,7 @@ class Backend(Protocol):
 
     >>> from shoal.backends import BACKENDS
     >>> sorted(BACKENDS)
-    ['local', 'serial']
+    ['local', 'ray', 'serial']
     """
 
     @property

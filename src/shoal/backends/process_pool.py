@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import cloudpickle
+from collections.abc import Iterable, Sequence
+from multiprocessing.connection import wait
 
 from shoal.backends.backend import Outcome
+from shoal.backends.pool import Lost, TaskLists
+from shoal.backends.process_worker import READY, unpack
 from shoal.backends.shared_memory import Publisher
-from shoal.backends.worker import unpack
-from shoal.backends.worker_handle import WorkerHandle
+from shoal.backends.worker_handle import WorkerHandle, exit_code
 from shoal.data.federation import Source
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.types import Array
 
-TASK_LISTS = 8  # lists of tasks that workers remember
 ANSWER_BYTES = 1 << 20  # room for the answers of one message, at least
 
 
@@ -26,19 +25,21 @@ class ProcessPool:
         count: How many.
     """
 
+    message_seconds = 0.003  # work that is worth a message of its own
+    what = "worker process"
+
     def __init__(self, count: int) -> None:
         self.count = count
         self.workers: list[WorkerHandle] = []
         self._publisher = Publisher()
         self._said: dict[str, tuple[object, ...]] = {}  # what workers were told last, by topic
-        self._task_lists: dict[int, bytes] = {}  # those that workers know
-        self._task_list = 0  # that of the present call
+        self._task_lists = TaskLists()
         self._models_block: tuple[int, int] | None = None  # number and size
 
     def open(self, layout: Layout, arithmetic: Arithmetic) -> None:
         """A new run begins: workers know no federation, vectors or models."""
         self._said = {"open": ("open", self._publisher.dump("layout", layout), arithmetic)}
-        self._said |= {f"tasks {i}": ("tasks", i, tasks) for i, tasks in self._task_lists.items()}
+        self._said |= {f"tasks {i}": ("tasks", i, tasks) for i, tasks in self._task_lists}
         half = max(ANSWER_BYTES, layout.bytes)  # an answer may lie in one half while the next is written into the other
         self._arena_size = 2 * half
         self.max_units = max(1, half // layout.bytes - 1)  # of one message: their answers must fit into the arena
@@ -78,19 +79,27 @@ class ProcessPool:
         Returns:
             The number of the list, and whether it is new.
         """
-        lists, sent = self._task_lists, cloudpickle.dumps(tasks, protocol=5)
-        known = [number for number, before in lists.items() if before == sent]
-        if known:
-            self._task_list = known[0]
-        else:
-            self._task_list = len(lists) if len(lists) < TASK_LISTS else (self._task_list + 1) % TASK_LISTS
-            lists[self._task_list] = sent
-            self._say(f"tasks {self._task_list}", "tasks", self._task_list, sent)
-        return self._task_list, not known
+        number, new, sent = self._task_lists.find(tasks)
+        if new:
+            self._say(f"tasks {number}", "tasks", number, sent)
+        return number, new
 
-    def outcomes(self, worker: WorkerHandle, message: bytes) -> Iterator[Outcome]:
-        """What a worker's message says, with what lies in its arena."""
-        return unpack(message, self._publisher.blocks[worker.arena])
+    def give(self, worker: WorkerHandle, number: int, units: bytes) -> None:
+        """Send a worker units, whose tasks are the list of that number."""
+        worker.send("units", number, units)
+
+    def wait(self, busy: Sequence[WorkerHandle], timeout: float | None) -> list[WorkerHandle]:
+        """Wait until one of the busy has something to say, or the time is over; those that have."""
+        ready = wait([w.connection for w in busy], timeout=timeout) if busy else []
+        return [w for w in busy if w.connection in ready]
+
+    def hear(self, worker: WorkerHandle) -> Iterable[Outcome] | None:
+        """What a worker's message says, with what lies in its arena; None: that it begins."""
+        try:
+            message = worker.connection.recv_bytes()
+        except (EOFError, OSError):
+            raise Lost(f" (exit code {exit_code(worker.process)})") from None
+        return None if message == READY else unpack(message, self._publisher.blocks[worker.arena])
 
     def revive(self) -> None:
         """Replace workers that died while they had nothing to do."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import math
 import mmap
 import os
-import pickle
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import cloudpickle
 import numpy as np
 
-from shoal.errors import BadInput
+from shoal.backends.dumping import Dumper, load_with
 from shoal.types import Array
-
-SHARED_BYTES = 1 << 20  # arrays from this size on are shared instead of copied into a message
 
 
 class Block:
@@ -61,13 +56,12 @@ def reserve(fd: int, size: int) -> None:
         os.ftruncate(fd, size)
 
 
-class Publisher:
+class Publisher(Dumper):
     """Pickles objects for workers; large arrays go into blocks, once each, and travel as a number."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.blocks: dict[int, Block] = {}
-        self._known: dict[int, tuple[Array, int]] = {}  # id of an array -> (the array, its block)
-        self._used: dict[str, set[int]] = {}  # topic -> ids of the arrays it needs
         self._next = 0
 
     def add(self, size: int) -> int:
@@ -76,67 +70,29 @@ class Publisher:
         self.blocks[self._next] = Block.new(size)
         return self._next
 
+    def put(self, array: Array) -> int:
+        """A block with this array."""
+        number = self.add(array.nbytes)
+        self.blocks[number].array(array.shape, array.dtype)[...] = array
+        return number
+
     def drop(self, number: int) -> None:
+        """Give a block back."""
         self.blocks.pop(number).close()
 
-    def dump(self, topic: str, thing: object) -> bytes:
-        """The thing as bytes, in place of what the topic was before. Blocks that no topic needs are dropped."""
-        used: set[int] = set()
-
-        def share(obj: object) -> tuple[int, tuple[int, ...], str] | None:
-            if type(obj) is not np.ndarray or obj.nbytes < SHARED_BYTES or obj.dtype.hasobject:
-                return None
-            if id(obj) not in self._known:
-                number = self.add(obj.nbytes)
-                self.blocks[number].array(obj.shape, obj.dtype)[...] = obj
-                self._known[id(obj)] = (obj, number)
-            used.add(id(obj))
-            return self._known[id(obj)][1], obj.shape, obj.dtype.str
-
-        stream = io.BytesIO()
-        pickler = cloudpickle.CloudPickler(stream, protocol=5)
-        pickler.persistent_id = share
-        try:
-            pickler.dump(thing)
-        except (pickle.PicklingError, TypeError, AttributeError) as e:
-            raise BadInput(f"the {topic} cannot be sent to worker processes ({e}); use engine=serial") from e
-        self._used[topic] = used
-        needed = set().union(*self._used.values())
-        for name in [name for name in self._known if name not in needed]:
-            self.drop(self._known.pop(name)[1])
-        return stream.getvalue()
-
     def close(self) -> None:
+        """Give all blocks back."""
         for number in list(self.blocks):
             self.drop(number)
-        self._known, self._used = {}, {}
+        self.forget()
 
 
 def load(data: bytes, blocks: Mapping[int, Block]) -> Any:
     """The other side of `Publisher.dump`: large arrays are read-only views of the blocks."""
 
-    class Reader(pickle.Unpickler):
-        def persistent_load(self, pid: Any) -> Array:
-            number, shape, dtype = pid
-            array = blocks[number].array(tuple(shape), np.dtype(dtype))
-            array.flags.writeable = False
-            return array
+    def find(number: int, shape: tuple[int, ...], dtype: str) -> Array:
+        array = blocks[number].array(shape, np.dtype(dtype))
+        array.flags.writeable = False
+        return array
 
-    return Reader(io.BytesIO(data)).load()
-
-
-def dump_units(units: Sequence[object], tasks: Sequence[object]) -> bytes:
-    """Units as bytes; the tasks, which may be of the user's making and are sent apart, as their numbers."""
-    number = {id(task): i for i, task in enumerate(tasks)}
-    stream = io.BytesIO()
-    pickler = pickle.Pickler(stream, protocol=5)
-    pickler.persistent_id = lambda obj: number.get(id(obj))  # type: ignore[method-assign]
-    pickler.dump(units)
-    return stream.getvalue()
-
-
-def load_units(data: bytes, tasks: Sequence[object]) -> Any:
-    """The other side of `dump_units`."""
-    reader = pickle.Unpickler(io.BytesIO(data))
-    reader.persistent_load = tasks.__getitem__  # type: ignore[method-assign]
-    return reader.load()
+    return load_with(data, find)

@@ -1,152 +1,111 @@
-"""A worker process: waits for units, runs them on one thread, sends back what they leave."""
+"""What a worker does, wherever it is: it opens a run, takes in what it must know, and runs units on one thread."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import pickle
-import threading
-import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from multiprocessing.connection import Connection
-from multiprocessing.reduction import recv_handle
-from queue import SimpleQueue
 from typing import Any
 
-import numpy as np
 import torch
 
 from shoal.backends.backend import Outcome, Unit, failed
-from shoal.backends.shared_memory import Block, load, load_units
+from shoal.backends.dumping import load_units
 from shoal.backends.site import Site
 from shoal.backends.unit import explain, safely
+from shoal.data.federation import Source
+from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.types import Array
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
-ARENA_BYTES = 4096  # arrays of answers from this size on go through the arena
-READY = b"ready"  # the first word of a worker, when it begins with its first units
+Pack = Callable[[Sequence[Outcome]], bytes]
 
 
 class Worker:
-    """The far end of one connection. Messages are tuples: a verb and its arguments."""
+    """One worker's knowledge, and its work. How things reach it and leave it is no concern of its.
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.blocks: dict[int, Block] = {}
+    >>> from shoal.data.federation import Federation
+    >>> import numpy as np
+    >>> from torch import nn
+    >>> from shoal.backends.dumping import dump_units
+    >>> from shoal.backends.unit import OneClient
+    >>> from shoal.seeds import Key
+    >>> from shoal.tasks import LabelHistogram
+    >>> fed = Federation.from_arrays({"ann": (np.eye(3, dtype=np.float32), [0, 1, 0])}, test=0.0)
+    >>> worker, task = Worker(), LabelHistogram()
+    >>> worker.open(Layout.of(lambda: nn.Linear(3, 2), fed.sample()), Arithmetic())
+    >>> worker.set_federation(fed)
+    >>> worker.set_tasks(0, pickle.dumps([task]))
+    >>> unit = OneClient(task, "ann", -1, Key(0).of("ann"), cost=3)
+    >>> pickle.loads(worker.run(0, dump_units([(unit, {})], [task]), pickle.dumps))[0].answer["histogram"].tolist()
+    [2, 1]
+    """
+
+    def __init__(self) -> None:
         self.net: Net | None = None
         self.site: Site | None = None
         self.models_KP: Array | None = None
-        self.arena: Block | None = None
-        self.half = 0  # the half of the arena for the next answers
         self.tasks: dict[int, list[Any]] = {}
-        self.ready = False
-        self.inbox: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
 
-    def serve(self) -> None:
-        """Answer until the parent goes away."""
-        threading.Thread(target=self.receive, daemon=True).start()
-        while True:
-            verb, *rest = self.inbox.get()
-            getattr(self, f"do_{verb}")(*rest)
-
-    def receive(self) -> None:
-        """Take in what the parent says, whatever the worker does: two that wait to be heard would wait for ever.
-
-        The process ends with the parent, also in the middle of a long unit.
-        """
-        try:
-            while True:
-                message = self.connection.recv()
-                fds = (recv_handle(self.connection),) if message[0] == "block" else ()
-                self.inbox.put((*message, *fds))
-        except (EOFError, ConnectionResetError):
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-
-    def do_block(self, number: int, size: int, fd: int) -> None:
-        self.blocks[number] = Block(fd, size)
-
-    def do_drop(self, number: int) -> None:
-        self.blocks.pop(number).close()
-
-    def do_open(self, data: bytes, arithmetic: Arithmetic) -> None:
-        self.net, self.site = Net(load(data, self.blocks), arithmetic), None
+    def open(self, layout: Layout, arithmetic: Arithmetic) -> None:
+        """A new run begins: no data, no vectors."""
+        self.net, self.site = Net(layout, arithmetic), None
         if self.net.native is not None and not self.net.native.network.stages:
             return_large_arrays()
 
-    def do_set_federation(self, data: bytes) -> None:
+    def set_federation(self, federation: Source) -> None:
+        """From now on clients hold this federation's data."""
         assert self.net is not None
-        federation = load(data, self.blocks)
         self.site = Site(self.net, federation) if self.site is None else replace(self.site, federation=federation)
 
-    def do_set_vectors(self, data: bytes) -> None:
+    def set_vectors(self, vectors_VP: Array) -> None:
+        """The vectors that clients keep."""
         assert self.site is not None
-        self.site.vectors_VP = load(data, self.blocks)
+        self.site.vectors_VP = vectors_VP
 
-    def do_models(self, number: int | None, shape: tuple[int, ...], dtype: str) -> None:
-        self.models_KP = None if number is None else self.blocks[number].array(shape, np.dtype(dtype))
+    def set_models(self, models_KP: Array | None) -> None:
+        """The models of the next units."""
+        self.models_KP = models_KP
 
-    def do_arena(self, number: int) -> None:
-        self.arena = self.blocks[number]
+    def set_tasks(self, number: int, data: bytes) -> None:
+        """A list of tasks that units name by its number."""
+        self.tasks[number] = pickle.loads(data)
 
-    def do_tasks(self, slot: int, data: bytes) -> None:
-        self.tasks[slot] = pickle.loads(data)
+    def run(self, number: int, data: bytes, pack: Pack) -> bytes:
+        """Run units, and pack what they leave; what cannot be packed is the failure of its own unit.
 
-    def do_units(self, slot: int, data: bytes) -> None:
+        Args:
+            number: The list of their tasks.
+            data: Units with what their clients keep, as `dump_units` gives them.
+            pack: Makes bytes of outcomes.
+
+        Returns:
+            The outcomes, packed.
+        """
         assert self.site is not None
-        if not self.ready:
-            self.ready = True
-            self.connection.send_bytes(READY)
-        units = load_units(data, self.tasks[slot])
+        units = load_units(data, self.tasks[number])
         outcomes = [safely(unit, self.site, self.models_KP, memories) for unit, memories in units]
         try:
-            packed = self.pack(outcomes)
+            return pack(outcomes)
         except Exception:
-            packed = self.pack([self.sendable(u, out) for (u, _), out in zip(units, outcomes, strict=True)])
-        self.half = 1 - self.half
-        self.connection.send_bytes(packed)
-
-    def sendable(self, unit: Unit, outcome: Outcome) -> Outcome:
-        """The outcome, or why it cannot be sent."""
-        try:
-            self.pack([outcome])
-        except Exception as e:
-            return failed(unit, f"the answer cannot be sent: {explain(e)}")
-        return outcome
-
-    def pack(self, outcomes: Sequence[Outcome]) -> bytes:
-        """Large arrays of answers are put into the arena while there is room; the rest goes into the message.
-
-        The halves of the arena take turns: the parent may not have read the answers before these yet.
-        """
-        size = 0 if self.arena is None else self.arena.size // 2
-        at, packed = self.half * size, []
-        end = at + size
-        for outcome in outcomes:
-            answer, places = dict(outcome.answer or {}), {}
-            for name, value in list(answer.items()):
-                big = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.nbytes >= ARENA_BYTES
-                if big and self.arena is not None and at + value.nbytes <= end:
-                    self.arena.array(value.shape, value.dtype, at)[...] = value
-                    places[name] = (at, value.shape, value.dtype.str)
-                    at += -(-value.nbytes // 64) * 64
-                    del answer[name]
-            left = None if outcome.answer is None else answer
-            packed.append((left, places, dict(outcome.memories), outcome.failed))
-        return pickle.dumps(packed, protocol=5)
+            return pack([sendable(unit, out, pack) for (unit, _), out in zip(units, outcomes, strict=True)])
 
 
-def unpack(data: bytes, arena: Block) -> Iterator[Outcome]:
-    """The other side of `Worker.pack`, in the parent; arrays are copied out of the arena."""
-    for answer, places, memories, failures in pickle.loads(data):
-        if answer is not None:
-            for name, (at, shape, dtype) in places.items():
-                answer[name] = arena.array(shape, np.dtype(dtype), at).copy()
-        yield Outcome(answer, memories, failures)
+def sendable(unit: Unit, outcome: Outcome, pack: Pack) -> Outcome:
+    """The outcome, or why it cannot be sent."""
+    try:
+        pack([outcome])
+    except Exception as e:
+        return failed(unit, f"the answer cannot be sent: {explain(e)}")
+    return outcome
+
+
+def alone_on_its_core() -> None:
+    """The arithmetic of a process that does nothing else: one thread, denormals flushed."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
 
 
 def return_large_arrays() -> None:
@@ -159,13 +118,3 @@ def return_large_arrays() -> None:
     if hasattr(libc, "mallopt"):
         libc.mallopt(M_MMAP_THRESHOLD, 1 << 20)
         libc.mallopt(M_TRIM_THRESHOLD, 4 << 20)
-
-
-def main(fd: int) -> None:
-    """Entry point of the process; `fd` is its end of the connection."""
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    try:
-        Worker(Connection(fd)).serve()
-    except (BrokenPipeError, ConnectionResetError):
-        os._exit(0)

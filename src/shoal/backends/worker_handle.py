@@ -13,7 +13,7 @@ from shoal.backends.shared_memory import Block
 
 BOOT_CODE = (
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-    "import sys; sys.path[:] = {path!r}; from shoal.backends.worker import main; main({fd})"
+    "import sys; sys.path[:] = {path!r}; from shoal.backends.process_worker import main; main({fd})"
 )
 
 
@@ -38,6 +38,11 @@ class WorkerHandle:
         self.portions: list[list[int]] = []  # numbers of units: those it works at, and those it has got for afterwards
         self.began = 0.0  # when it began with the first of them
         self.alive, self.ready = True, False  # ready: it has started up and begun to work
+
+    @property
+    def usable(self) -> bool:
+        """Work can be given before it has started up."""
+        return True
 
     def send(self, *message: object) -> None:
         """Send a message; a worker that is gone is noticed later, when it is needed."""

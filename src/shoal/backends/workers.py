@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from multiprocessing.connection import wait
 
-from shoal.backends.backend import Outcome, Unit, failed
+from shoal.backends.dispatcher import Dispatcher
 from shoal.backends.process_pool import ProcessPool
-from shoal.backends.shared_memory import dump_units
-from shoal.backends.simulated_clients import SimulatedClients
 from shoal.backends.site import Clock
-from shoal.backends.worker import READY
-from shoal.backends.worker_handle import WorkerHandle, exit_code
-from shoal.data.federation import Source
-from shoal.errors import BadInput, ShoalError
+from shoal.backends.worker_handle import WorkerHandle
+from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
-from shoal.types import Array
-
-MESSAGE_SECONDS = 0.003  # work that is worth a message of its own
-MAX_STILLBORN = 10  # workers in a row that may die before they begin to work
-GRACE_SECONDS = 1.0  # past the limit, before a worker that does not answer is replaced
 
 
-class Workers(SimulatedClients):
+class Workers(Dispatcher[WorkerHandle]):
     """Runs units in worker processes, the longest first. Usable for one run after another; `close` ends it.
 
     Where the native kernel takes the model, a whole cohort is done here by as many threads; processes are then started
-    only when something must be done client by client. Data, models and updates pass to them through shared memory. A
-    worker that dies is replaced and its work done again; only a client with which two workers died, and one that
-    exceeds the time limit, is left out with the reason.
+    only when something must be done client by client. Data, models and updates pass to them through shared memory.
 
     Args:
         workers: How many processes, or threads; as many as the machine has cores for us by default.
@@ -44,31 +31,18 @@ class Workers(SimulatedClients):
     >>> workers.close()
     """
 
+    _pool: ProcessPool
+
     def __init__(self, workers: int | None = None, clock: Clock = time.monotonic) -> None:
         if os.name != "posix":
             raise BadInput("engine=local needs Linux or macOS; use engine=serial here")
-        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if workers is not None and workers < 1:
             raise BadInput(f"workers must be at least 1, not {workers}")
-        self._clock = clock
-        self._threads = workers or count
-        self._pool = ProcessPool(self._threads)
-        self._tell: tuple[Layout, Arithmetic] | None = None  # of a run that processes have not been told of yet
-        self._vectors_VP: Array | None = None  # those that workers know
-        self._seconds_per_cost: dict[int, float] = {}  # by list of tasks: what such units took lately
-        self._units: Sequence[Unit]  # of the present call, as the next three
-        self._tasks: list[object]
-        self._task_list: int
-        self._deaths: dict[int, int]  # units that go alone, a worker having died: how many died with them alone
-        self._stillborn = 0  # workers that died before they began to work, since the last that began
-
-    @property
-    def workers(self) -> int:
-        """How many processes work at a time, or threads."""
-        return self._threads
+        self._threads = workers or cores()
+        super().__init__(ProcessPool(self._threads), clock)
 
     def open(self, layout: Layout, arithmetic: Arithmetic) -> None:
-        """A new run begins."""
+        """A new run begins; processes hear of it when they are needed."""
         self.forget(layout)
         self._vectors_VP = self._source = None
         self._net = Net(layout, arithmetic) if arithmetic.kernel == "native" else None
@@ -76,151 +50,7 @@ class Workers(SimulatedClients):
         if self._net is None or self._net.native is None:
             self._start()
 
-    def set_federation(self, federation: Source) -> None:
-        """From now on clients hold this federation's data."""
-        self._source = federation
-        if self._tell is None:
-            self._pool.set_federation(federation)
 
-    def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
-        """Run units; they come back in the order in which they end."""
-        self._begin(models_KP)
-        whole = self.chains_at_once(units, models_KP)
-        if whole is not None:
-            yield from enumerate(whole)
-            return
-        self._prepare(units, models_KP)
-        waiting = sorted(range(len(units)), key=lambda i: (units[i].cost, -i))  # the longest is popped first
-        most = self._cost_of_a_message()
-        workers = self._pool.workers
-        try:
-            while waiting or any(w.portions for w in workers):
-                self._pool.revive()
-                for portions in (1, 2):  # the second is given ahead
-                    for worker in workers:
-                        if waiting and len(worker.portions) < portions and self._soon_idle(worker, most):
-                            self._give(worker, self._next_portion(waiting, most))
-                for number, outcome in self._receive(waiting):
-                    yield self._offer(number, outcome)
-        finally:
-            for worker in workers:
-                if worker.portions:  # the caller went away in the middle of a call
-                    worker.kill()
-
-    def close(self) -> None:
-        """End all processes."""
-        self._pool.close()
-        self._net = self._source = self._laid_out = None
-
-    def _start(self) -> None:
-        """Tell processes of the run, if they have not been told; the first time this starts them."""
-        if self._tell is not None:
-            self._pool.open(*self._tell)
-            self._tell = None
-            if self._source is not None:
-                self._pool.set_federation(self._source)
-
-    def _prepare(self, units: Sequence[Unit], models_KP: Array | None) -> None:
-        """Tell workers what all units of a call have in common."""
-        self._begin(models_KP)
-        self._start()
-        self._pool.revive()
-        vectors_VP = self.snapshot()[1]
-        if self._vectors_VP is not vectors_VP:
-            self._vectors_VP = vectors_VP
-            self._pool.set_vectors(vectors_VP)
-        self._pool.set_models(models_KP)
-        self._units, self._deaths = units, {}
-        self._tasks = list({id(task): task for unit in units for task in unit.tasks}.values())
-        self._task_list, new = self._pool.set_tasks(self._tasks)
-        if new:
-            self._seconds_per_cost.pop(self._task_list, None)
-
-    def _cost_of_a_message(self) -> float:
-        """How much work goes into one message: a few milliseconds, by what such units took so far, but not more than
-        half of a worker's share. Who does what, and when, has no bearing on any result.
-        """
-        pace = self._seconds_per_cost.get(self._task_list)
-        share = sum(unit.cost for unit in self._units) / (2 * self.workers)
-        return 0.0 if pace is None else min(MESSAGE_SECONDS / max(pace, 1e-12), share)
-
-    def _soon_idle(self, worker: WorkerHandle, most: float) -> bool:
-        """Whether a worker may have more: it has little left to do, and no unit whose time is watched."""
-        now = [self._units[i] for portion in worker.portions for i in portion]
-        few = not now or sum(unit.cost for unit in now) <= most
-        return few and all(unit.limit is None for unit in now)
-
-    def _next_portion(self, waiting: list[int], most: float) -> list[int]:
-        """The next units for a worker: one that is long, or must be watched, alone; short ones together."""
-        units, numbers = self._units, [waiting.pop()]
-        cost = units[numbers[0]].cost
-        while waiting and len(numbers) < self._pool.max_units and units[numbers[0]].limit is None:
-            following = waiting[-1]
-            if {numbers[0], following} & self._deaths.keys() or cost + units[following].cost > most:
-                break
-            numbers.append(waiting.pop())
-            cost += units[following].cost
-        return numbers
-
-    def _give(self, worker: WorkerHandle, numbers: list[int]) -> None:
-        """Send a worker units, with what their clients keep."""
-        work = [(self._units[i], self._memories(self._units[i].who)) for i in numbers]
-        worker.send("units", self._task_list, dump_units(work, self._tasks))
-        if not worker.portions:
-            worker.began = self._clock()
-        worker.portions.append(numbers)
-
-    def _receive(self, waiting: list[int]) -> Iterator[tuple[int, Outcome]]:
-        """Wait until something happens: an answer, a death, or the end of somebody's time."""
-        busy = [w for w in self._pool.workers if w.portions and w.alive]
-        watched = any(self._units[w.portions[0][0]].limit is not None for w in busy)
-        ready = wait([w.connection for w in busy], timeout=0.1 if watched else None) if busy else []
-        for place, worker in enumerate(self._pool.workers):
-            if not worker.portions:
-                continue
-            if not worker.alive:
-                yield from self._died(place, waiting, "")
-            elif worker.connection in ready:
-                try:
-                    message = worker.connection.recv_bytes()
-                except (EOFError, OSError):
-                    yield from self._died(place, waiting, f" (exit code {exit_code(worker.process)})")
-                    continue
-                yield from self._answered(worker, message)
-            else:
-                limit = self._units[worker.portions[0][0]].limit
-                if worker.ready and limit is not None and self._clock() - worker.began > limit + GRACE_SECONDS:
-                    yield from self._late(place, limit)
-
-    def _answered(self, worker: WorkerHandle, message: bytes) -> Iterator[tuple[int, Outcome]]:
-        """A worker said that it begins, or what its first portion left."""
-        began, worker.began = worker.began, self._clock()
-        if message == READY:
-            worker.ready, self._stillborn = True, 0
-            return
-        numbers = worker.portions.pop(0)
-        cost = sum(self._units[i].cost for i in numbers)
-        self._seconds_per_cost[self._task_list] = (worker.began - began) / max(cost, 1)
-        yield from zip(numbers, self._pool.outcomes(worker, message), strict=True)
-
-    def _died(self, place: int, waiting: list[int], code: str) -> Iterator[tuple[int, Outcome]]:
-        """A worker died. Its units are done again, each alone; one with which two workers died at work has failed."""
-        began, (numbers, *ahead) = self._pool.workers[place].ready, self._pool.workers[place].portions
-        self._stillborn += not began
-        if self._stillborn > MAX_STILLBORN:
-            raise ShoalError(f"worker processes die while they start{code}; use engine=serial to go on without them")
-        self._pool.replace(place)
-        for portion in ahead:
-            waiting += reversed(portion)
-        for i in reversed(numbers):
-            self._deaths[i] = self._deaths.get(i, 0) + (began and len(numbers) == 1)
-            if self._deaths[i] == 2:
-                yield i, failed(self._units[i], f"failed: its worker process died twice{code}")
-            else:
-                waiting.append(i)
-
-    def _late(self, place: int, limit: float) -> Iterator[tuple[int, Outcome]]:
-        """A worker does not answer in time: who is watched goes alone, and has failed."""
-        ((number,),) = self._pool.workers[place].portions
-        self._pool.replace(place)
-        yield number, failed(self._units[number], f"late: no answer after {limit:g} s")
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,6 +10,7 @@ import torch
 
 from shoal.bench.agreement import agreement
 from shoal.bench.clustered import time_clustered
+from shoal.bench.engines import CASES, time_engines
 from shoal.bench.grouping import CLIENTS as GROUPED
 from shoal.bench.grouping import time_grouping
 from shoal.bench.machine import Notify, cores, gemm_peak
@@ -24,7 +25,9 @@ from shoal.kernels import native
 from shoal.version import __version__
 
 WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT = "whole", "clustered", "server", "icg", "scaling", "agreement"
+ENGINES = "engines"
 NAMES = (*WORKLOADS, WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT)
+MORE = (ENGINES,)  # for who asks for them by name: they start Ray
 
 
 def bench(
@@ -38,8 +41,8 @@ def bench(
 ) -> dict[str, Any]:
     """Time workloads by name; `quick` only sees that everything works."""
     for name in names:
-        if name not in NAMES:
-            raise unknown("workload", name, NAMES)
+        if name not in (*NAMES, *MORE):
+            raise unknown("workload", name, (*NAMES, *MORE))
     repeats = 1 if quick else repeats
     peak = gemm_peak()
     chosen = [WORKLOADS[name].quick() if quick else WORKLOADS[name] for name in names if name in WORKLOADS]
@@ -57,6 +60,8 @@ def bench(
         document["scaling"] = time_scaling(POINTS[:2] if quick else POINTS, repeats, notify)
     if AGREEMENT in names:
         document["agreement"] = agreement(quick, notify)
+    if ENGINES in names:
+        document["engines"] = list(time_engines(CASES[:1] if quick else CASES, repeats, notify))
     if peers:
         document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, notify)]
     return document

@@ -24,6 +24,7 @@ from shoal.cli.probe import probe
 from shoal.cli.report import report
 from shoal.cli.resume import resume
 from shoal.cli.run import run
+from shoal.cli.selfcheck import selfcheck
 from shoal.cli.ui import ui
 from shoal.version import __version__
 
@@ -112,6 +113,7 @@ app.command("probe")(probe)
 app.command("fetch")(fetch)
 app.command("bench")(bench)
 app.command("doctor")(doctor)
+app.command("selfcheck")(selfcheck)
 
 
 @app.command("version")

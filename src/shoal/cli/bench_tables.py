@@ -121,6 +121,16 @@ def tell_scaling(console: Console, found: list[Line]) -> None:
     console.print(table(heads, rows, right=True))
 
 
+def tell_engines(console: Console, found: list[Line]) -> None:
+    echo(console, "\nA round of one step a client, processor milliseconds of all processes", style="bold")
+    rows = ([f"{e['clients']}", f"{e['workers']}", e["engine"], spent(e)] for e in found)
+    console.print(table(["clients", "workers", "engine", "CPU ms/round"], rows))
+
+
+def spent(line: Line) -> str:
+    return f"{line['cpu_ms']:.1f}" if line["cpu_ms"] is not None else str(line["note"])
+
+
 def tell_agreement(console: Console, found: list[Line]) -> None:
     echo(console, "\nUpdates of clients, relative error against double precision", style="bold")
     rows = ([a["workload"], a["solver"], a["kernel"], f"{a['median']:.1e}", f"{a['worst']:.1e}"] for a in found)
@@ -165,6 +175,7 @@ KINDS: dict[str, Any] = {
     "server": tell_server,
     "icg": tell_grouping,
     "scaling": tell_scaling,
+    "engines": tell_engines,
     "agreement": tell_agreement,
     "peers": tell_peers,
     "against": tell_against,

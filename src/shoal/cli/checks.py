@@ -121,6 +121,14 @@ def engine() -> Iterator[Finding]:
     yield Finding("engine local", "ok", "a worker process started and did a tiny task", essential=True)
 
 
+def ray() -> Iterator[Finding]:
+    """Whether Ray is there; it is not started, which would take its time."""
+    if installed("ray"):
+        yield Finding("engine ray", "ok", f"ray {metadata.version('ray')}; `shoal selfcheck engines` tries it")
+    else:
+        yield Finding("engine ray", "missing", "for clusters; run: pip install 'shoal[ray]'")
+
+
 def data() -> Iterator[Finding]:
     from shoal.cli.catalogue import WITH_PACKAGE, whereabouts
     from shoal.data.datasets import DATASETS
@@ -168,6 +176,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     shared_memory,
     run_folder,
     engine,
+    ray,
     data,
     extras,
 )

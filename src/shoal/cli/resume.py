@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,13 @@ from shoal.cli.failures import guarded
 from shoal.cli.finish import finish_run, finish_sweep
 from shoal.errors import BadInput
 
+if TYPE_CHECKING:
+    from shoal.setup.settings import Settings
+
 PathArgument = Annotated[
     Path, typer.Argument(metavar="PATH", help="A run folder or a sweep folder.", show_default=False)
 ]
-Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="rounds, engine, workers.")]
+Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="rounds, engine, workers, address.")]
 
 
 @guarded
@@ -29,20 +32,20 @@ def resume(
     """
     from shoal.setup.settings import check_settings
 
-    pairs = allowed(words or [], ("rounds", "engine", "workers"))
+    pairs = allowed(words or [], ("rounds", "engine", "workers", "address"))
     settings = check_settings(pairs)
     engine = settings.engine if "engine" in pairs else None
     path = path.expanduser()
     if (path / "sweep.json").is_file():
         if "rounds" in pairs:
             raise BadInput(f"{path} is a sweep; rounds=N works on a single run, so give one of the folders in it")
-        resume_sweep(path, engine, settings.workers, format, quiet)
+        resume_sweep(path, engine, settings, format, quiet)
     else:
-        resume_run(path, engine, settings.workers, settings.rounds if "rounds" in pairs else None, format, quiet)
+        resume_run(path, engine, settings, settings.rounds if "rounds" in pairs else None, format, quiet)
 
 
 def resume_run(
-    path: Path, engine: str | None, workers: int | None, rounds: int | None, format: Format, quiet: bool
+    path: Path, engine: str | None, settings: Settings, rounds: int | None, format: Format, quiet: bool
 ) -> None:
     from shoal.cli.progress import showing_progress
     from shoal.experiment.api import resume
@@ -54,14 +57,21 @@ def resume_run(
             echo(err(), f"{path} is complete: all {planned} rounds are played; rounds=N with a larger N goes on")
     else:
         with showing_progress(err(), path, quiet) as display:
-            resume(path, engine=engine, workers=workers, rounds=rounds, observers=[display])
+            resume(
+                path,
+                engine=engine,
+                workers=settings.workers,
+                address=settings.address,
+                rounds=rounds,
+                observers=[display],
+            )
     finish_run(path, format, quiet)
 
 
-def resume_sweep(path: Path, engine: str | None, workers: int | None, format: Format, quiet: bool) -> None:
+def resume_sweep(path: Path, engine: str | None, settings: Settings, format: Format, quiet: bool) -> None:
     from shoal.cli.progress import showing_progress
     from shoal.experiment.sweep import continue_sweep
 
     with showing_progress(err(), path, quiet) as display:
-        continue_sweep(path, engine, display.announce, workers)
+        continue_sweep(path, engine, display.announce, settings.workers, settings.address)
     finish_sweep(path, format, quiet)

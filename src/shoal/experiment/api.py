@@ -53,7 +53,8 @@ def run(
         federation: The name of a data set, or a `Federation`; digits if left out.
         model: A name, or a function that makes an `nn.Module`; mclr if left out.
         out: A folder that the run is written to, and can be resumed from.
-        engine: `local` (all cores), `serial` (one thread), or a back end object; the result is the same.
+        engine: `local` (all cores), `serial` (one thread), `ray` (a cluster), or a back end object; the result is the
+            same.
         observers: Objects that are told of every round.
         settings: Keys of `shoal list keys`, and the algorithm's own.
 
@@ -72,9 +73,8 @@ def run(
 
 def start(asked: Resolved, backend: Backend | None, out: str | Path | None, observers: Sequence[Observer]) -> Run:
     """Run what was asked for, on a back end that is given or on the one that the settings name."""
-    with open_backend(
-        backend or asked.settings.engine, asked.settings.workers
-    ) as at_work:  # starts up while data is loaded
+    settings = asked.settings
+    with open_backend(backend or settings.engine, settings.workers, settings.address) as at_work:
         prepared = decided(asked, at_work, out, observers) if asked.algorithm == AUTO else build_plan(asked)
         if prepared.note:
             log.warning(prepared.note)
@@ -111,6 +111,7 @@ def resume(
     model: ModelFactory | None = None,
     engine: str | Backend | None = None,
     workers: int | None = None,
+    address: str | None = None,
     rounds: int | None = None,
     observers: Sequence[Observer] = (),
 ) -> Run:
@@ -125,6 +126,7 @@ def resume(
         model: The function, if the run had one.
         engine: Another back end than the run had.
         workers: Another number of threads or worker processes.
+        address: Another Ray cluster.
         rounds: Rounds in all, to make the run longer.
         observers: Objects that are told of every round.
 
@@ -165,9 +167,9 @@ def resume(
     config = {k: v for k, v in config.items() if v != OWN}
     if rounds is not None:
         config["rounds"] = rounds
-    engine = engine or config["engine"]
     asked = resolve(algorithm or name, federation, model, {**config, **own})
-    with open_backend(engine, workers or asked.settings.workers) as backend:
+    address = address or (asked.settings.address if engine in (None, "ray") else None)
+    with open_backend(engine or config["engine"], workers or asked.settings.workers, address) as backend:
         prepared = build_plan(asked, fingerprint)
         prepared = replace(prepared, plan=replace(prepared.plan, notes=folder.notes()))
         if digest is not None and prepared.config["model_digest"] != digest:

@@ -179,12 +179,13 @@ def continue_sweep(
     engine: str | Backend | None = None,
     observers: ObserverFactory | None = None,
     workers: int | None = None,
+    address: str | None = None,
 ) -> list[Path]:
     """Do what is left of a sweep."""
     runs = [Point(**entry) for entry in runs_of_sweep(folder)]
     for point in runs:
         check_taken(point, folder / point.name)
-    return run_points(runs, folder, engine, observers, workers)
+    return run_points(runs, folder, engine, observers, workers, address)
 
 
 def run_points(
@@ -193,10 +194,12 @@ def run_points(
     engine: str | Backend | None,
     observers: ObserverFactory | None,
     workers: int | None = None,
+    address: str | None = None,
 ) -> list[Path]:
     """Run what is not complete yet, one after the other on one back end; the folders of all."""
     first = runs[0].resolved.settings
-    with open_backend(engine or first.engine, workers or first.workers) as backend:
+    address = address or (first.address if engine in (None, "ray") else None)
+    with open_backend(engine or first.engine, workers or first.workers, address) as backend:
         for number, point in enumerate(runs, 1):
             path = folder / point.name
             watching = observers(point.name, number, len(runs)) if observers else ()

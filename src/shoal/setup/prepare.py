@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 
 from shoal.algorithms import ALGORITHMS
-from shoal.backends import BACKENDS, Backend, Serial, Workers
+from shoal.backends import BACKENDS, Backend, RayWorkers, Serial, Workers
 from shoal.data.build import build, is_own
 from shoal.data.drift import parse_drift
 from shoal.data.federation import Federation, Source
@@ -266,14 +266,20 @@ def config_of(asked: Resolved, chosen: Algorithm, settings: Settings, clients: i
 
 
 @contextmanager
-def open_backend(engine: str | Backend, workers: int | None) -> Iterator[Backend]:
+def open_backend(engine: str | Backend, workers: int | None, address: str | None = None) -> Iterator[Backend]:
     """The back end of that name, closed afterwards; one that was given stays open."""
     if not isinstance(engine, str):
         yield engine
         return
     if engine not in BACKENDS:
         raise unknown("engine", engine, BACKENDS)
-    backend: Backend = Serial() if engine == "serial" else Workers(workers)
+    if address is not None and engine != "ray":
+        raise BadInput(f"address={address} belongs to engine=ray, not to engine={engine}; leave it out")
+    backend: Backend
+    if engine == "ray":
+        backend = RayWorkers(workers, address or "auto")
+    else:
+        backend = Serial() if engine == "serial" else Workers(workers)
     try:
         yield backend
     finally:

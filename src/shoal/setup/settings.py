@@ -54,11 +54,15 @@ class Settings(BaseModel):
         " method's own",
     )
     val: float = Field(0.0, ge=0, lt=1, description="share of the training samples set aside for validation")
-    engine: Literal["serial", "local"] = Field(
-        "local", description="where clients work: one thread of this process, or all cores"
+    engine: Literal["serial", "local", "ray"] = Field(
+        "local", description="where clients work: one thread of this process, all cores, or a Ray cluster"
     )
     workers: int | None = Field(
-        None, ge=1, description="threads or processes of the local engine; default: one per core"
+        None, ge=1, description="threads or processes of engine=local, actors of engine=ray; default: one per core"
+    )
+    address: str | None = Field(
+        None,
+        description="of engine=ray: local (start Ray here), HOST:PORT, or auto (this machine's cluster, else local)",
     )
     kernel: Literal["auto", "torch", "native"] = Field(
         "auto",

@@ -30,7 +30,7 @@ __all__ = ["Folder", "flatten"]
 
 FORMAT = 1  # 1: the first
 OWN = "<own>"  # stands in config.toml for something that was given as an object
-FREE = ("rounds", "engine", "workers", "checkpoint_every", "track")  # may change while a run goes on
+FREE = ("rounds", "engine", "workers", "address", "checkpoint_every", "track")  # may change while a run goes on
 CARRIED = {"clients": ("ids", "total"), "members": ("ids", "group", "truth"), "labels": ("samples",)}  # see Folder.rows
 
 Notes = Sequence[Mapping[str, Any]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -18,8 +19,10 @@ from shoal.bench.peers import Job
 from shoal.bench.plain import as_set, loss_of
 
 
-def play(job: Job, rounds: int) -> list[float]:
-    """Seconds of so many rounds after the first."""
+def play(
+    job: Job, rounds: int, clock: Callable[[], float] = time.perf_counter, cores: int | None = None
+) -> list[float]:
+    """Seconds of so many rounds after the first, by a clock, on so many cores."""
     client, server, marks = ClientApp(), ServerApp(), []
     parts, how, epochs = list(job.clients.values()), job.solver, job.epochs
 
@@ -47,11 +50,11 @@ def play(job: Job, rounds: int) -> list[float]:
     @server.main()  # type: ignore[untyped-decorator]
     def main(grid: Grid, context: Context) -> None:
         def mark(round: int, arrays: Any) -> None:
-            marks.append(time.perf_counter())
+            marks.append(clock())
 
         strategy = FedAvg(fraction_train=1.0, fraction_evaluate=0.0, min_train_nodes=len(parts))
         strategy.start(grid, ArrayRecord(job.module().state_dict()), num_rounds=rounds + 1, evaluate_fn=mark)
 
-    resources = {"client_resources": {"num_cpus": 1, "num_gpus": 0.0}}
+    resources = {"client_resources": {"num_cpus": 1, "num_gpus": 0.0}, "init_args": {"num_cpus": cores}}
     run_simulation(server, client, num_supernodes=len(parts), backend_config=resources)
     return [after - before for before, after in pairwise(marks[1:])]

@@ -17,9 +17,11 @@ from torch import nn
 
 from shoal.backends import Serial
 from shoal.backends.backend import Outcome
-from shoal.backends.shared_memory import Block, Publisher, dump_units
+from shoal.backends.dumping import dump_units
+from shoal.backends.process_worker import ARENA_BYTES, READY, ProcessWorker, main, unpack
+from shoal.backends.shared_memory import Block, Publisher
 from shoal.backends.unit import OneClient
-from shoal.backends.worker import ARENA_BYTES, READY, Worker, main, return_large_arrays, unpack
+from shoal.backends.worker import return_large_arrays
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key
@@ -43,7 +45,7 @@ def units(*names: str, task: Any = TASK) -> list[OneClient]:
     return [OneClient(task, name, 0, Key(1).of(name), 1) for name in names]
 
 
-def told(worker: Worker, models_KP: Array, tasks: list[Any]) -> None:
+def told(worker: ProcessWorker, models_KP: Array, tasks: list[Any]) -> None:
     """What the parent says before it sends work."""
     publisher = Publisher()
     worker.do_open(publisher.dump("layout", LAYOUT), Arithmetic())
@@ -56,13 +58,13 @@ def told(worker: Worker, models_KP: Array, tasks: list[Any]) -> None:
     worker.do_tasks(3, cloudpickle.dumps(tasks))
 
 
-def work(worker: Worker, todo: list[OneClient], tasks: list[Any]) -> None:
+def work(worker: ProcessWorker, todo: list[OneClient], tasks: list[Any]) -> None:
     worker.do_units(3, dump_units([(unit, {}) for unit in todo], tasks))
 
 
 def test_it_does_what_the_serial_back_end_does() -> None:
     sent = Sent()
-    worker = Worker(sent)  # type: ignore[arg-type]
+    worker = ProcessWorker(sent)  # type: ignore[arg-type]
     models_KP = LAYOUT.init(Key(3))[None]
     told(worker, models_KP, [TASK])
     work(worker, units("c00", "c05"), [TASK])
@@ -82,21 +84,21 @@ def test_it_does_what_the_serial_back_end_does() -> None:
 
 
 def test_a_new_federation_keeps_the_vectors_and_no_models_are_none() -> None:
-    worker = Worker(Sent())  # type: ignore[arg-type]
+    worker = ProcessWorker(Sent())  # type: ignore[arg-type]
     told(worker, LAYOUT.init(Key(3))[None], [])
-    assert worker.site is not None
-    vectors_VP = worker.site.vectors_VP
+    assert worker.worker.site is not None
+    vectors_VP = worker.worker.site.vectors_VP
     worker.do_set_federation(Publisher().dump("federation", make_toy(5)))
-    assert worker.site.vectors_VP is vectors_VP
-    assert len(worker.site.federation.roster.ids) == 5
+    assert worker.worker.site.vectors_VP is vectors_VP
+    assert len(worker.worker.site.federation.roster.ids) == 5
     worker.do_models(None, (), "")
-    assert worker.models_KP is None
+    assert worker.worker.models_KP is None
     worker.do_open(Publisher().dump("layout", LAYOUT), Arithmetic())
-    assert worker.site is None  # another run: other data
+    assert worker.worker.site is None  # another run: other data
 
 
 def test_a_block_that_is_dropped_is_closed() -> None:
-    worker = Worker(Sent())  # type: ignore[arg-type]
+    worker = ProcessWorker(Sent())  # type: ignore[arg-type]
     block = Block.new(10)
     worker.do_block(4, block.size, fd := os.dup(block.fd))
     worker.do_drop(4)
@@ -105,7 +107,7 @@ def test_a_block_that_is_dropped_is_closed() -> None:
         os.fstat(fd)
 
 
-def answers(worker: Worker, *arrays: Array) -> tuple[list[Outcome], list[dict[str, tuple[int, ...]]]]:
+def answers(worker: ProcessWorker, *arrays: Array) -> tuple[list[Outcome], list[dict[str, tuple[int, ...]]]]:
     """What arrives of answers with these arrays, and where in the arena they lay."""
     data = worker.pack([Outcome({"a": array, "n": 5}, {"ann": {"k": 1}}, (Failure("bob", "ill"),)) for array in arrays])
     places = [{name: place for name, place in row[1].items()} for row in pickle.loads(data)]
@@ -114,7 +116,7 @@ def answers(worker: Worker, *arrays: Array) -> tuple[list[Outcome], list[dict[st
 
 
 def test_large_arrays_go_through_the_arena_and_small_ones_do_not() -> None:
-    worker = Worker(Sent())  # type: ignore[arg-type]
+    worker = ProcessWorker(Sent())  # type: ignore[arg-type]
     worker.blocks[1] = Block.new(4 * ARENA_BYTES)
     worker.do_arena(1)
     small, large = np.arange(ARENA_BYTES // 8 - 1.0), np.arange(ARENA_BYTES // 8 + 0.0)
@@ -130,7 +132,7 @@ def test_large_arrays_go_through_the_arena_and_small_ones_do_not() -> None:
 
 def test_each_half_of_the_arena_takes_what_it_can_hold() -> None:
     """Half of 4 * 4096 bytes holds an array of 4160 = 65 * 64 bytes, and not a second one of 4096 behind it."""
-    worker = Worker(Sent())  # type: ignore[arg-type]
+    worker = ProcessWorker(Sent())  # type: ignore[arg-type]
     worker.blocks[1] = Block.new(4 * ARENA_BYTES)
     worker.do_arena(1)
     odd, full = np.ones(ARENA_BYTES // 8 + 1), np.ones(ARENA_BYTES // 8)
@@ -141,7 +143,7 @@ def test_each_half_of_the_arena_takes_what_it_can_hold() -> None:
 
 
 def test_places_in_the_arena_begin_at_multiples_of_64() -> None:
-    worker = Worker(Sent())  # type: ignore[arg-type]
+    worker = ProcessWorker(Sent())  # type: ignore[arg-type]
     worker.blocks[1] = Block.new(8 * ARENA_BYTES)
     worker.do_arena(1)
     odd = np.ones(ARENA_BYTES // 8 + 1)
@@ -149,7 +151,7 @@ def test_places_in_the_arena_begin_at_multiples_of_64() -> None:
 
 
 def test_nothing_to_answer_is_not_an_empty_answer() -> None:
-    data = Worker(Sent()).pack([Outcome(None, {}, (Failure("ann", "ill"),)), Outcome({})])  # type: ignore[arg-type]
+    data = ProcessWorker(Sent()).pack([Outcome(None, {}, (Failure("ann", "ill"),)), Outcome({})])  # type: ignore[arg-type]
     assert [o.answer for o in unpack(data, Block.new(1))] == [None, {}]
 
 
@@ -166,7 +168,7 @@ class Unsendable:
 
 def test_an_answer_that_cannot_be_sent_costs_its_own_client_alone() -> None:
     sent, task = Sent(), Unsendable(TASK)
-    worker = Worker(sent)  # type: ignore[arg-type]
+    worker = ProcessWorker(sent)  # type: ignore[arg-type]
     told(worker, LAYOUT.init(Key(3))[None], [task])
     work(worker, units("c00", "c01", "c02", task=task), [task])
     got = list(unpack(sent[1], Block.new(1)))
@@ -185,13 +187,13 @@ def test_it_ends_with_its_parent_and_cries_at_rubbish(
     def end(status: int) -> None:
         raise Ended(status)
 
-    monkeypatch.setattr("shoal.backends.worker.os._exit", end)
+    monkeypatch.setattr("shoal.backends.process_worker.os._exit", end)
     ours, theirs = Pipe()
     ours.send(("models", None, (), ""))
     if last:
         ours.send_bytes(last)
     ours.close()
-    worker = Worker(theirs)
+    worker = ProcessWorker(theirs)
     with pytest.raises(Ended) as e:
         worker.receive()
     assert e.value.args == (code,)
@@ -207,12 +209,12 @@ def test_the_allocator_can_be_told() -> None:
 def test_the_halves_of_the_arena_take_turns_and_what_lies_there_is_not_sent() -> None:
     """Answers of 21 numbers: 84 bytes from now on count as large."""
     sent = Sent()
-    worker = Worker(sent)  # type: ignore[arg-type]
+    worker = ProcessWorker(sent)  # type: ignore[arg-type]
     told(worker, LAYOUT.init(Key(3))[None], [TASK])
     worker.blocks[1] = Block.new(1 << 16)
     worker.do_arena(1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal.backends.worker.ARENA_BYTES", 84)
+        patch.setattr("shoal.backends.process_worker.ARENA_BYTES", 84)
         for name in ("c00", "c01", "c02"):
             work(worker, units(name), [TASK])
     rows = [pickle.loads(data)[0] for data in sent[1:]]
@@ -224,11 +226,12 @@ def test_a_worker_whose_parent_is_gone_ends_without_a_word(monkeypatch: pytest.M
     def end(status: int) -> None:
         raise Ended(status)
 
-    def gone(self: Worker) -> None:
+    def gone(self: ProcessWorker) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("shoal.backends.worker.os._exit", end)
-    monkeypatch.setattr(Worker, "serve", gone)
+    monkeypatch.setattr("shoal.backends.process_worker.os._exit", end)
+    monkeypatch.setattr(ProcessWorker, "serve", gone)
+    monkeypatch.setattr("shoal.backends.process_worker.alone_on_its_core", lambda: None)  # this process is another's
     read, write = os.pipe()
     os.close(write)
     with pytest.raises(Ended) as e:
@@ -246,8 +249,8 @@ def test_a_worker_that_fails_does_not_wait_for_its_parent(monkeypatch: pytest.Mo
 
         def start(self) -> None: ...
 
-    monkeypatch.setattr("shoal.backends.worker.threading.Thread", Thread)
-    worker = Worker(Sent())  # type: ignore[arg-type]
+    monkeypatch.setattr("shoal.backends.process_worker.threading.Thread", Thread)
+    worker = ProcessWorker(Sent())  # type: ignore[arg-type]
     worker.inbox.put(("nonsense",))
     with pytest.raises(AttributeError, match="do_nonsense"):
         worker.serve()
