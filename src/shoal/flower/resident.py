@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -76,18 +75,26 @@ def connected(path: Path, words: str) -> socket.socket:
         if line is not None:
             return line
         path.unlink(missing_ok=True)
-        with open(path.parent / "site.log", "ab") as log:
-            command = [sys.executable, "-m", "shoal.flower.resident", str(path), words]
-            process = subprocess.Popen(
-                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
-            )
+        process = start(path, words)
         end = time.monotonic() + START
         while (line := connect(path)) is None:
-            if process.poll() is not None or time.monotonic() > end:
+            if os.waitpid(process, os.WNOHANG)[0] or time.monotonic() > end:
                 said = (path.parent / "site.log").read_text(errors="replace").strip().splitlines() or ["nothing"]
                 raise ShoalError(f"the process of this site does not start: {said[-1]}")
             time.sleep(0.05)
         return line
+
+
+def start(path: Path, words: str) -> int:
+    """Start the process of a site, which outlives this one; its number."""
+    command = [sys.executable, "-m", "shoal.flower.resident", str(path), words]
+    log = str(path.parent / "site.log")
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
 
 
 def connect(path: Path) -> socket.socket | None:
