@@ -21,7 +21,7 @@ from shoal.flower.server import ServerConfig, play
 from shoal.report import report
 from shoal.store.folder import Folder
 
-KEPT = "flexcfl groups=2 pretrain_steps=6 migration=aligned momentum=0.9 momentum_memory=kept selection=all rounds=4 seed=2"
+KEPT = "flexcfl groups=2 pretrain_steps=6 migration=aligned momentum=0.9 momentum_memory=kept rounds=4 seed=2 batch=8"
 
 
 def config(out: Path, run: str = KEPT, **more: Any) -> ServerConfig:

@@ -161,6 +161,7 @@ def serve(path: Path, words: str) -> None:
         door.bind(str(waiting))
         door.listen()
         door.settimeout(config.idle)
+        path.with_suffix(".pid").write_text(str(os.getpid()))
         waiting.rename(path)  # it appears when it can be asked
         try:
             while True:
@@ -174,6 +175,7 @@ def serve(path: Path, words: str) -> None:
                     send(line, answer)
         except TimeoutError:
             path.unlink(missing_ok=True)
+            path.with_suffix(".pid").unlink(missing_ok=True)
 
 
 def function_of(text: str) -> Any:
