@@ -11,7 +11,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from shoal.errors import BadInput
 
@@ -59,7 +59,7 @@ def make_authority(folder: Path, hosts: Sequence[str]) -> None:
     signed = signed.add_extension(x509.BasicConstraints(False, None), True).add_extension(usage(signs=False), True)
     signed = signed.add_extension(
         x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), False
-    ).add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.SERVER_AUTH]), False)
+    ).add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False)
     for name, key, made in (("ca", authority, ca), ("server", server, signed)):
         secret(folder / f"{name}.key", pem(key, serialization.PrivateFormat.PKCS8))
         crt = made.sign(authority, hashes.SHA384()).public_bytes(serialization.Encoding.PEM)

@@ -1,4 +1,4 @@
-"""A rehearsal from the words of a run: deals the data to sites, plays it with real processes, compares with simulation."""
+"""A rehearsal from the words of a run: data dealt to sites, real processes, and a simulation to compare with."""
 
 from __future__ import annotations
 
