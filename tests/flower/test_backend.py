@@ -27,7 +27,7 @@ from shoal.flower.backend import Flower
 from shoal.flower.federation import LivingSites
 from shoal.flower.messages import to_content
 from shoal.flower.nodes import Nodes
-from shoal.flower.policy import Policy
+from shoal.flower.policy import Policy, default_policy
 from shoal.flower.records import LOST, Answered, Asked, Hello, Site, pack
 from shoal.layout import Layout
 from shoal.loop.plan import RoundResult
@@ -284,14 +284,25 @@ def test_the_fields_that_left_are_those_the_tasks_declare(toy: Federation, tmp_p
             assert not any(f.guarded for f in unit.task.fields.values())
             assert outcome.memories in ({}, {unit.client: {"at": asked.stamp}})
             fields.setdefault(type(unit.task).__name__, set()).update(outcome.answer)
-    assert fields == {
-        "DetectShift": {"shifted", "choice"},
-        "Evaluate": {"right", "total", "loss"},
-        "StoreDirections": set(),
-        "Train": {"update", "count", "loss"},
-    }
+    assert set(fields) == {"DetectShift", "Evaluate", "StoreDirections", "Train"}
+    assert fields == {name: documented()[name] for name in fields}
     for content in grid.up:  # no other record is in the message
         assert set(content) == {"tree", *(f"a{i}" for i in range(len(content) - 1))}
+
+
+def documented() -> dict[str, set[str]]:
+    """What docs/deploy.md says that leaves a site by default, by task."""
+    page = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text()
+    table = page.partition("| task | leaves by default |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:]]
+    return {
+        name: {word.strip() for word in cell.partition(", with noise")[0].split(",") if word} for name, cell in rows
+    }
+
+
+def test_the_page_names_what_leaves_by_default() -> None:
+    declared = {name: set(allowed.leaves) for name, allowed in default_policy().tasks.items()}
+    assert documented() == {**declared, "Gradient": set()}
 
 
 def test_models_are_sent_as_shared_records_and_only_where_needed(toy: Federation, tmp_path: Path) -> None:
