@@ -76,23 +76,26 @@ class Sites:
 
 
 class LivingSites:
-    """The federation of a run on real sites: `at_round` looks who is there.
+    """The federation of a run on real sites: `at_round` looks who is there, and waits while nobody is.
 
     Args:
         nodes: The sites.
+        patience: Seconds to wait in a round before which all sites have left.
     """
 
     truth: None = None
     in_memory: None = None
     name = "sites"
 
-    def __init__(self, nodes: Nodes) -> None:
-        self._nodes, self._now = nodes, nodes.federation()
+    def __init__(self, nodes: Nodes, patience: float = 600.0) -> None:
+        self._nodes, self._now, self._patience = nodes, nodes.federation(), patience
         nodes.close_classes()
 
     def at_round(self, t: int) -> tuple[Sites, tuple[Mapping[str, Any], ...]]:
         """Who is there in round t, and who came or went."""
         events = self._nodes.refresh()
+        if not self._nodes.hosts:
+            events += self._nodes.wait(1, self._patience)
         now = self._nodes.federation()
         if not now.same(self._now):
             self._now = now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Nodes:
         self.sites: dict[int, Site] = {}
         self._greeted: dict[str, tuple[int, float]] = {}  # message -> node and when it was sent
         self._first: Site | None = None
-        self._classes = 0
+        self._classes, self._closed = 0, False
 
     def exchange(self, contents: Mapping[int, Any], group: str) -> Iterator[tuple[int, Any]]:
         """Send calls to nodes and collect what they answer, as it comes.
@@ -95,19 +96,22 @@ class Nodes:
             events += [{"kind": kind, "clients": sorted(who)}] if who else []
         return tuple(events)
 
-    def wait(self, sites: int, seconds: float) -> None:
+    def wait(self, sites: int, seconds: float) -> tuple[Event, ...]:
         """Wait until so many sites are there.
 
         Args:
             sites: How many.
             seconds: For how long at most.
+
+        Returns:
+            Who came and who left meanwhile.
         """
         end = self._clock() + seconds
         said: list[Event] = []
         while True:
             said += self.refresh()
             if len(self.sites) >= sites:
-                return
+                return tuple(said)
             if self._clock() >= end:
                 why = next((f"; one was not admitted: {e['reason']}" for e in said if "reason" in e), "")
                 raise ShoalError(f"{len(self.sites)} of {sites} sites came within {seconds:g} s{why}")
@@ -123,7 +127,7 @@ class Nodes:
         if node in self.sites:
             known = self.sites[node].sizes
             new = {c: n for c, n in sizes.items() if c in known and type(n) is int and n >= 0}
-            vars(self.sites[node])["sizes"] = {**known, **new}
+            self.sites[node] = replace(self.sites[node], sizes={**known, **new})
 
     def federation(self) -> Sites:
         """Who is there now.
@@ -142,8 +146,6 @@ class Nodes:
     def close_classes(self) -> None:
         """The model is made: from now on no site is admitted that has classes it does not know."""
         self._closed = True
-
-    _closed = False
 
     def _admit(self, node: int, site: Any) -> str | None:
         """Take a site in, or say why not."""

@@ -147,8 +147,9 @@ def serve(path: Path, words: str) -> None:
         path: Of the socket.
         words: The node-config and what else the process depends on, as `ask` wrote it.
     """
+    from shoal.backends.unit import explain
     from shoal.flower.records import pack, unpack
-    from shoal.flower.site import SiteAtWork
+    from shoal.flower.site import SiteAtWork, without_text
     from shoal.flower.site_data import SiteConfig
 
     node_config, model, paths, _ = json.loads(words)
@@ -159,6 +160,7 @@ def serve(path: Path, words: str) -> None:
         waiting = path.with_suffix(".new")
         waiting.unlink(missing_ok=True)
         door.bind(str(waiting))
+        waiting.chmod(0o600)
         door.listen()
         door.settimeout(config.idle)
         path.with_suffix(".pid").write_text(str(os.getpid()))
@@ -170,8 +172,8 @@ def serve(path: Path, words: str) -> None:
                     line.settimeout(None)
                     try:
                         answer = b"a" + to_bytes(pack(site.answer(unpack(from_bytes(receive(line))))))
-                    except ShoalError as e:
-                        answer = b"e" + str(e).encode()
+                    except Exception as e:
+                        answer = b"e" + (str(e) if isinstance(e, ShoalError) else without_text(explain(e))).encode()
                     send(line, answer)
         except TimeoutError:
             path.unlink(missing_ok=True)

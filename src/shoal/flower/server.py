@@ -37,7 +37,7 @@ class ServerConfig:
         out: The run folder, with its full path.
         resume: Go on with the run in the folder.
         sites: Sites to wait for before the run begins.
-        wait: Seconds to wait for them.
+        wait: Seconds to wait for them, and for the first one to come back if all have left.
         deadline: Seconds that a site may take for a call, the start of its process and the queue included.
         poll: Seconds between two looks for answers.
 
@@ -119,7 +119,7 @@ def play(grid: Any, config: ServerConfig, model: ModelFactory | None = None) -> 
     nodes = Nodes(grid, config.deadline, config.poll)
     mark = read_mark(out) if config.resume else secrets.token_hex(8)
     nodes.wait(config.sites, config.wait)
-    federation, backend = LivingSites(nodes), Flower(nodes, mark)
+    federation, backend = LivingSites(nodes, config.wait), Flower(nodes, mark)
     observers = [Bookkeeping(backend, out, mark)]
     if config.resume:
         return shoal.resume(out, federation=federation, model=model, engine=backend, observers=observers)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +28,9 @@ from shoal.flower.versions import Counts, Versions, own, safe
 from shoal.kernels import native, why_none
 from shoal.layout import Layout, ModelFactory
 from shoal.net import Net
+from shoal.seeds import Key
 from shoal.solvers.fusion import Fused
-from shoal.types import Array
+from shoal.types import Array, Task
 from shoal.validate import check
 from shoal.version import __version__
 
@@ -90,11 +93,15 @@ class SiteAtWork:
         Returns:
             An outcome per unit.
         """
+        if not all(
+            isinstance(u, OneClient) and isinstance(u.task, Task) and isinstance(u.key, Key) for u in asked.units
+        ):
+            raise BadInput("a call holds units of single clients, each with a task and a key")
         self._round = max((unit.key.round for unit in asked.units), default=self._round)
         try:
             place = Place(self._opened(asked), self._data.at(self._round))
         except Exception as e:
-            reason = str(e) if isinstance(e, ShoalError) else explain(e)
+            reason = str(e) if isinstance(e, ShoalError) else without_text(explain(e))
             return Answered(tuple(failed(unit, reason) for unit in asked.units), {})
         versions = Versions(self._state / "runs" / safe(asked.run))
         models_KP = np.stack(asked.models) if asked.models else None
@@ -124,7 +131,7 @@ class SiteAtWork:
         with one_thread():
             out = safely(self._secretly(unit, asked), place, models_KP, {client: memory or {}})
         if out.answer is None:
-            return replace(out, events=events)
+            return replace(failed(unit, without_text(out.failed[0].reason)), events=events)
         layout = place.net.layout
         dims = {"P": layout.size, "K": len(asked.models), "C": layout.classes}
         reason = check(out.answer, task.fields, dims, layout.dtype, place.federation.roster.size(client))
@@ -161,6 +168,22 @@ class SiteAtWork:
         if self._model is None:
             raise BadInput("the run has a model of its own; make the app of the sites with client_app(model=...)")
         return self._model
+
+
+def without_text(reason: str) -> str:
+    """What went wrong, without the words of an error, which may quote data: those go to the log of the site.
+
+    >>> without_text("failed: KeyError: 'Jane Doe' (my_site.py:12)")
+    'failed: KeyError (my_site.py:12); the log of the site says more'
+    >>> without_text("late: 3.0 s, the limit is 2 s")
+    'late: 3.0 s, the limit is 2 s'
+    """
+    if not reason.startswith("failed: "):
+        return reason
+    print(reason, file=sys.stderr, flush=True)
+    kind, _, rest = reason.removeprefix("failed: ").partition(":")
+    place = re.search(r" \([\w.<>-]+:\d+\)$", rest)
+    return f"failed: {kind}{place[0] if place else ''}; the log of the site says more"
 
 
 def device_secret(path: Path) -> bytes:
