@@ -94,26 +94,13 @@ def test_a_site_that_is_killed_comes_back(folder: Path) -> None:
     assert Folder(out).history()[-1]["trained"] == 6
 
 
-def server_process(superlink: int) -> int | None:
-    """The process of the ServerApp that a SuperLink started."""
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-            if any(word.endswith(b"flwr-serverapp") for word in words) and os.getsid(int(entry.name)) == superlink:
-                return int(entry.name)
-        except OSError:
-            continue
-    return None
-
-
 def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> None:
     out, run = folder / "run", "flexcfl groups=2 rounds=3 lr=0.1 seed=1 migration=aligned checkpoint_every=1"
     sites = {name: {**DATA, **own} for name, own in dealt(DATA, 3).items()}
     with Rehearsal(folder, sites, run, out, print) as federation:
         federation.submit(deadline=240.0)
         until(lambda: rounds(out) >= 1, "no round")
-        process = server_process(federation.processes["superlink"].pid)
-        assert process is not None
+        (process,) = federation.numbers("flwr-serverapp")
         os.kill(process, signal.SIGKILL)
         assert not (out / "summary.json").exists()
         federation.stop("run")
@@ -124,3 +111,4 @@ def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> Non
     shoal.run(name, engine="serial", out=folder / "simulation", **keys)
     assert models(out) == models(folder / "simulation")
     assert not [e for e in events(out) if e["kind"] in ("left out", "lost its memory")]
+    until(lambda: not federation.numbers(), "processes are left")

@@ -74,9 +74,9 @@ class Rehearsal:
     def __exit__(self, *error: object) -> None:
         for name in reversed(list(self.processes)):
             self.stop(name)
-        for file in (self.folder / "state").glob("*/*.pid"):
-            with contextlib.suppress(OSError, ValueError):
-                os.kill(int(file.read_text()), signal.SIGTERM)
+        for number in self.numbers():  # what Flower and sites started in sessions of their own
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGTERM)
         for log in self._logs:
             log.close()
 
@@ -164,6 +164,23 @@ class Rehearsal:
                 os.killpg(process.pid, kind)  # each has a session of its own
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(15)
+
+    def numbers(self, command: str = "") -> list[int]:
+        """The processes of this rehearsal, whoever started them: known by Flower's home in their environment.
+
+        Args:
+            command: A part of their command line.
+
+        Returns:
+            Their numbers; none where the system does not tell (it is read from /proc).
+        """
+        mark, found = f"FLWR_HOME={self.folder / 'flwr'}".encode(), list[int]()
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                ours = mark in (entry / "environ").read_bytes().split(b"\0")
+                if ours and command.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+        return found
 
     def _start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
         log = open(self.folder / f"{name}.log", "ab")  # noqa: SIM115  (closed at the end)
