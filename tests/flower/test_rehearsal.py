@@ -15,8 +15,9 @@ import pytest
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
 import shoal
+from shoal.flower.keys import make_keys, make_site_key
 from shoal.flower.policy import policy_text
-from shoal.flower.rehearsal import Rehearsal, read_rows
+from shoal.flower.rehearsal import NAME, Rehearsal, free_port, read_rows
 from shoal.flower.rehearse import dealt, rehearse
 from shoal.store.folder import Folder
 
@@ -112,3 +113,46 @@ def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> Non
     assert models(out) == models(folder / "simulation")
     assert not [e for e in events(out) if e["kind"] in ("left out", "lost its memory")]
     until(lambda: not federation.numbers(), "processes are left")
+
+
+def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumes(folder: Path) -> None:
+    out, run = folder / "run", "fedavg rounds=3 lr=0.1 seed=1 momentum=0.9 momentum_memory=kept checkpoint_every=1"
+    sites = {name: {**DATA, **own} for name, own in dealt(DATA, 2).items()}
+    with Rehearsal(folder, sites, run, out, print) as federation:
+        federation.submit(deadline=240.0)
+        until(lambda: rounds(out) >= 1, "no round")
+        federation.stop("superlink", signal.SIGKILL)
+        until(lambda: not federation.numbers("flwr-serverapp"), "the server's app outlived its SuperLink")
+        federation.stop("run")
+        assert not (out / "summary.json").exists()
+        federation.start_superlink()
+        federation.submit(deadline=240.0, resume=True)
+        federation.wait(LIMIT)
+    name, *words = run.split()
+    keys: dict[str, Any] = {**DATA, **dict(word.split("=") for word in words)}
+    shoal.run(name, engine="serial", out=folder / "simulation", **keys)
+    assert models(out) == models(folder / "simulation")
+
+
+def test_strangers_are_refused(folder: Path) -> None:
+    """A key that is not registered, none at all, another authority, no TLS: the SuperNode ends, and is not listed."""
+    make_keys(folder / "other", ["127.0.0.1"], [])
+    with Rehearsal(folder, {}, "fedavg", folder / "run", print) as federation:
+        keys, address = folder / "keys", f"127.0.0.1:{federation.port}"
+        make_site_key(keys, "stranger")
+        ours = ["--root-certificates", str(keys / "ca.crt")]
+        key = ["--auth-supernode-private-key", str(keys / "stranger.key")]
+        kinds = {
+            "unregistered": [*ours, *key],
+            "keyless": ours,
+            "wrong authority": ["--root-certificates", str(folder / "other" / "ca.crt"), *key],
+            "plaintext": ["--insecure"],
+        }
+        for kind, words in kinds.items():
+            more = ["--superlink", address, "--max-retries", "1", "--port", str(free_port())]
+            federation.start(kind, ["flower-supernode", *more, *words])
+        for kind in kinds:
+            assert federation.processes[kind].wait(LIMIT) != 0, kind
+        assert "stranger" not in federation.flwr("supernode", "list", NAME, "--format", "json")
+        listed = json.loads(federation.flwr("supernode", "list", NAME, "--format", "json"))
+        assert not [node for node in listed.get("nodes", []) if node.get("status") == "online"]

@@ -45,7 +45,7 @@ class Rehearsal:
         self, folder: Path, sites: Mapping[str, Mapping[str, Any]], run: str, out: Path, tell: Callable[[str], None]
     ) -> None:
         self.folder, self.sites, self.out, self.tell = folder.absolute(), dict(sites), out.absolute(), tell
-        self._run, self._port = run, free_port()
+        self._run, self.port = run, free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._logs: list[IO[bytes]] = []
         self._environment = {**os.environ, **QUIET, "FLWR_HOME": str(self.folder / "flwr")}
@@ -59,7 +59,7 @@ class Rehearsal:
         self.tell(f"app         {self.folder / 'app'}: what `flwr run` starts")
         home = self.folder / "flwr"
         home.mkdir(parents=True, exist_ok=True)
-        address = f'address = "127.0.0.1:{self._port}"\nroot-certificates = "{keys / "ca.crt"}"\n'
+        address = f'address = "127.0.0.1:{self.port}"\nroot-certificates = "{keys / "ca.crt"}"\n'
         (home / "config.toml").write_text(f'[superlink]\ndefault = "{NAME}"\n\n[superlink.{NAME}]\n{address}')
         try:
             self.start_superlink()
@@ -86,10 +86,10 @@ class Rehearsal:
         tls = {"certfile": "server.crt", "keyfile": "server.key", "ca-certfile": "ca.crt"}
         words = [word for key, file in tls.items() for word in (f"--ssl-{key}", str(keys / file))]
         words += ["--enable-supernode-auth", "--disable-runtime-dependency-installation"]
-        words += ["--host", "127.0.0.1", "--port", str(self._port), "--database", str(self.folder / "superlink.db")]
-        self._start("superlink", ["flower-superlink", *words])
-        wait_for(lambda: listens(self._port) or self._ended("superlink"), 120, "the SuperLink does not listen")
-        self.tell(f"superlink   https://127.0.0.1:{self._port}, nodes must have a registered key")
+        words += ["--host", "127.0.0.1", "--port", str(self.port), "--database", str(self.folder / "superlink.db")]
+        self.start("superlink", ["flower-superlink", *words])
+        wait_for(lambda: listens(self.port) or self._ended("superlink"), 120, "the SuperLink does not listen")
+        self.tell(f"superlink   https://127.0.0.1:{self.port}, nodes must have a registered key")
 
     def start_site(self, site: str) -> None:
         """Start the SuperNode of a site.
@@ -101,10 +101,10 @@ class Rehearsal:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         config = {**self.sites[site], "state": str(state)}
         text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
-        words = ["--root-certificates", str(self.folder / "keys" / "ca.crt"), "--superlink", f"127.0.0.1:{self._port}"]
+        words = ["--root-certificates", str(self.folder / "keys" / "ca.crt"), "--superlink", f"127.0.0.1:{self.port}"]
         words += ["--auth-supernode-private-key", str(self.folder / "keys" / f"{site}.key")]
         words += ["--host", "127.0.0.1", "--port", str(free_port()), "--node-config", text]
-        self._start(site, ["flower-supernode", *words])
+        self.start(site, ["flower-supernode", *words])
         self.tell(f"site        {site}: {text}")
 
     def submit(self, **config: Any) -> subprocess.Popen[bytes]:
@@ -118,7 +118,7 @@ class Rehearsal:
         """
         words = [f"{key}={json.dumps(value)}" for key, value in config.items()]
         more = ["--run-config", " ".join(words)] if words else []
-        return self._start("run", ["flwr", "run", str(self.folder / "app"), NAME, "--stream", *more])
+        return self.start("run", ["flwr", "run", str(self.folder / "app"), NAME, "--stream", *more])
 
     def wait(self, seconds: float) -> Mapping[str, Any]:
         """Wait for the run, and tell of every round.
@@ -182,7 +182,16 @@ class Rehearsal:
                     found.append(int(entry.name))
         return found
 
-    def _start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    def start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a command, which writes to `NAME.log` and is ended with the others.
+
+        Args:
+            name: What to call it.
+            words: The command.
+
+        Returns:
+            Its process.
+        """
         log = open(self.folder / f"{name}.log", "ab")  # noqa: SIM115  (closed at the end)
         self._logs.append(log)
         self.processes[name] = subprocess.Popen(
