@@ -11,7 +11,7 @@ from tests.conftest import small_net
 
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
-from tests.flower.grid import LocalGrid, federation_of
+from tests.flower.grid import LocalGrid, LocalNode, federation_of
 
 import shoal
 from shoal.backends import Serial
@@ -105,6 +105,10 @@ def test_what_is_missing_is_said(toy: Federation, tmp_path: Path) -> None:
         play(LocalGrid(), config(tmp_path / "run", sites=1), small_net)
     with pytest.raises(RunFolderError, match="holds no run of a federation"):
         play(LocalGrid(), config(tmp_path / "none", resume=True), small_net)
+    blind = LocalGrid()
+    blind.nodes[1] = LocalNode(1, {"data": f"folder:{tmp_path / 'no'}", "state": str(tmp_path / "blind")}, None, None)
+    with pytest.raises(ShoalError, match=r"0 of 1 sites came .* one was not admitted: failed: there is no folder"):
+        play(blind, config(tmp_path / "run", sites=1), small_net)
     grid = sites(tmp_path, toy)
     with pytest.raises(BadInput, match="unknown algorithm 'fedagv'"):
         play(grid, config(tmp_path / "run", "fedagv rounds=1"), small_net)
