@@ -25,6 +25,7 @@ class Key:
         purpose: What the numbers are for, as a path.
         round: The round they belong to.
         client: The client they belong to; None: the server.
+        secret: Known to the client's own device alone; only what is drawn in `private` depends on it.
 
     >>> key = Key(seed=1).at(3)
     >>> key("train").of("ann") == Key(1)("train").at(3).of("ann")
@@ -37,17 +38,33 @@ class Key:
     purpose: str = ""
     round: int = 0
     client: str | None = None
+    secret: str = ""
 
     def __call__(self, purpose: str) -> Key:
-        return Key(self.seed, f"{self.purpose}/{purpose}", self.round, self.client)
+        return Key(self.seed, f"{self.purpose}/{purpose}", self.round, self.client, self.secret)
+
+    def private(self, purpose: str) -> Key:
+        """A purpose whose numbers no server can draw again, on a device with a secret; else `key(purpose)`.
+
+        Args:
+            purpose: What the numbers are for.
+
+        Returns:
+            A key that depends on the secret.
+
+        >>> key, device = Key(1).of("ann"), Key(1, client="ann", secret="5e1f")
+        >>> key.private("noise") == key("noise"), device.private("noise").number == key("noise").number
+        (True, False)
+        """
+        return self(f"{purpose}/{self.secret}") if self.secret else self(purpose)
 
     def at(self, round: int) -> Key:
         """The same purpose in another round."""
-        return Key(self.seed, self.purpose, round, self.client)
+        return Key(self.seed, self.purpose, round, self.client, self.secret)
 
     def of(self, client: str) -> Key:
         """The same purpose for one client."""
-        return Key(self.seed, self.purpose, self.round, client)
+        return Key(self.seed, self.purpose, self.round, client, self.secret)
 
     def member(self, k: int) -> Key:
         """The same purpose under another seed; member 0 is the key itself."""

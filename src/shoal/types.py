@@ -89,6 +89,7 @@ class Field:
         shape: Letters; none: one number.
         low: The least value.
         high: The greatest value; `K`: the number of one of the models sent.
+        guarded: Whether it says so much that it leaves a real site only where the site's policy names it.
 
     >>> Field("float", ("P",)).shape
     ('P',)
@@ -98,6 +99,7 @@ class Field:
     shape: tuple[str, ...] = ()
     low: float | None = None
     high: float | Literal["K"] | None = None
+    guarded: bool = False
 
 
 class Bulk(Protocol):

@@ -24,6 +24,7 @@ class Outcome:
         answer: The fields of the answer; None if there is none.
         memories: What clients want to keep, where the back end keeps it for them.
         failed: Who failed, and why.
+        events: What else the run should note, each with its `kind`.
 
     >>> Outcome({"count": 3}).failed
     ()
@@ -32,6 +33,7 @@ class Outcome:
     answer: Mapping[str, Any] | None
     memories: Mapping[str, Memory] = field(default_factory=dict)
     failed: tuple[Failure, ...] = ()
+    events: tuple[Mapping[str, Any], ...] = ()
 
 
 class Unit(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,13 +92,35 @@ class Chain:
 
     def __call__(self, site: Site, models_KP: Array | None, memories: Mapping[str, Memory]) -> Outcome:
         assert models_KP is not None
-        start_P = models_KP[self.which]
+        hops = self.hops(models_KP[self.which])
+        try:
+            client, now_P = next(hops)
+            while True:
+                memory, key = memories.get(client, {}), self.key.of(client)
+                out = attempt(self.task, site, client, now_P, memory, key, self.timeout, models_KP)
+                client, now_P = hops.send(out)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def hops(self, start_P: Array) -> Generator[tuple[str, Array], Outcome, Outcome]:
+        """The chain, whoever runs it: tells whose turn it is and from which model, and is sent what that one left.
+
+        Args:
+            start_P: Where the first one begins.
+
+        Yields:
+            A client and its model.
+
+        Returns:
+            What the chain leaves.
+        """
         now_P, came, count, loss = start_P, 0, 0, 0.0
         keep: dict[str, Memory] = {}
         failed: list[Failure] = []
+        events: list[Mapping[str, Any]] = []
         for client in self.clients:
-            memory = memories.get(client, {})
-            out = attempt(self.task, site, client, now_P, memory, self.key.of(client), self.timeout, models_KP)
+            out = yield client, now_P
+            events += out.events
             if out.answer is None:
                 failed += out.failed
                 continue
@@ -111,9 +133,9 @@ class Chain:
             count, loss = count + int(out.answer["count"]), loss + int(out.answer["count"]) * float(out.answer["loss"])
             keep.update(out.memories)
         if not count:
-            return Outcome(None, {}, tuple(failed))
+            return Outcome(None, {}, tuple(failed), tuple(events))
         update_P = update_P if came == 1 else now_P - start_P  # of a single client: its own, unrounded
-        return Outcome({"update": update_P, "count": count, "loss": loss / count}, keep, tuple(failed))
+        return Outcome({"update": update_P, "count": count, "loss": loss / count}, keep, tuple(failed), tuple(events))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from shoal.cli.arguments import import_files, refuse_command, refuse_option
 from shoal.cli.bench import bench
 from shoal.cli.compare import compare
 from shoal.cli.console import Format, FormatOption, emit
+from shoal.cli.deploy import deploy
 from shoal.cli.doctor import doctor
 from shoal.cli.failures import guarded
 from shoal.cli.fetch import fetch
@@ -114,6 +115,7 @@ app.command("fetch")(fetch)
 app.command("bench")(bench)
 app.command("doctor")(doctor)
 app.command("selfcheck")(selfcheck)
+app.add_typer(deploy)
 
 
 @app.command("version")

@@ -13,6 +13,7 @@ import numpy as np
 from shoal.data.digest import check_names, fingerprint
 from shoal.data.on_demand import OnDemand as OnDemand
 from shoal.data.samples import Inputs, Ragged, Samples, View
+from shoal.data.source import Living as Living
 from shoal.data.source import Source as Source
 from shoal.errors import BadInput
 from shoal.seeds import Key

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from shoal.types import Array, ClientData, Cohort, Roster
 
@@ -43,3 +44,17 @@ class Source(Protocol):
     def has(self, split: str) -> bool: ...
     def sample(self) -> Array: ...
     def fingerprint(self) -> str: ...
+
+
+@runtime_checkable
+class Living(Source, Protocol):
+    """A federation whose clients come and go by themselves, as those of real sites do.
+
+    >>> from shoal.data import build
+    >>> isinstance(build("digits"), Living)
+    False
+    """
+
+    def at_round(self, t: int) -> tuple[Source, tuple[Mapping[str, Any], ...]]:
+        """Who is there in round t, as a federation that does not change any more, and who came or went."""
+        ...

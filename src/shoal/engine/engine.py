@@ -281,6 +281,8 @@ class Engine:
 
     def _run(self, units: Sequence[Unit], models_KP: Array | None) -> list[Outcome]:
         outcomes: dict[int, Outcome] = dict(self._backend.run(units, models_KP))
+        for i in range(len(units)):
+            self._ledger.events += [dict(event) for event in outcomes[i].events]
         return [outcomes[i] for i in range(len(units))]
 
     def _dims(self, models_KP: Array | None) -> Mapping[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.data.drift import DriftState, indices_of
-from shoal.data.federation import Source
+from shoal.data.federation import Living, Source
 from shoal.engine import Engine
 from shoal.loop.plan import Plan, RoundResult
 from shoal.loop.record import clients_to_test
@@ -49,5 +49,7 @@ class CurrentFederation:
                 warm = tuple(serving.groups(self.now.ids))
             self._state, events = self.plan.drift(t, self._state, warm, self._key.at(t))
             self.now = self._state.visible
+        elif isinstance(self.plan.federation, Living):
+            self.now, events = self.plan.federation.at_round(t)
         engine.set_federation(self.now)
         return events

@@ -33,6 +33,7 @@ class Plan:
         drift: What happens to the data.
         arithmetic: Device, kernel, compiled or not.
         notes: Events from before the first round, such as why this algorithm was chosen.
+        per_class: Whether tests count by class.
 
     >>> import shoal
     >>> shoal.run("fedavg", rounds=0, engine="serial").plan.seed
@@ -49,6 +50,7 @@ class Plan:
     drift: Drift = Drift()
     arithmetic: Arithmetic = Arithmetic()
     notes: tuple[Mapping[str, Any], ...] = ()
+    per_class: bool = True
 
     @property
     def splits(self) -> tuple[str, ...]:

@@ -63,19 +63,23 @@ def group_part(serving: Serving, federation: Source, seed: int) -> Row:
     return row
 
 
-def evaluation_part(serving: Serving, engine: Engine, who: Cohort, key: Key, splits: tuple[str, ...]) -> Row:
+def evaluation_part(
+    serving: Serving, engine: Engine, who: Cohort, key: Key, splits: tuple[str, ...], per_class: bool = True
+) -> Row:
     """Accuracy, F1, worst clients and loss on the test split, accuracy and loss on the validation split."""
     tested = serving.served(who)
     row: Row = {"partial": len(tested) < len(who)}
     for split in splits:
-        task, portions = Evaluate(split, serving.votes), serving.portions(tested, engine.layout)
+        task, portions = Evaluate(split, serving.votes, per_class), serving.portions(tested, engine.layout)
         got = joined([engine.ask(task, *portion, key("evaluate")) for portion in portions])
         row["partial"] |= len(got) < len(who)
         row.update(test_figures(got, serving) if split == "test" else val_figures(got))
     if row["partial"]:
         row |= {"tested": len(row["clients"]["ids"]), "tested_of": len(who)}
     for name, model_P in serving.auxiliary_models.items():
-        got = engine.ask(Evaluate("test"), who, model_P[None], np.zeros(len(who), int), key("evaluate"))
+        got = engine.ask(
+            Evaluate("test", False, per_class), who, model_P[None], np.zeros(len(who), int), key("evaluate")
+        )
         row[f"accuracy_{name}"] = to_json(metrics.weighted_accuracy(got["right"], got["total"]))
     return row
 
@@ -97,22 +101,30 @@ def joined(portions: Sequence[Answers]) -> Answers:
 def test_figures(got: Answers, serving: Serving) -> Row:
     right_N, total_N, has = got["right"], got["total"], got["total"] > 0
     accuracy_N = np.where(has, right_N / np.maximum(total_N, 1), math.nan)
-    f1_N = metrics.client_f1(got.fields)
-    pooled = metrics.macro_f1(got["true"].sum(0), got["predicted"].sum(0), got["both"].sum(0))
     row: Row = {
         "accuracy": to_json(metrics.weighted_accuracy(right_N, total_N)),
-        "f1": to_json(np.nanmean(f1_N) if has.any() else math.nan),
-        "f1_pooled": to_json(pooled),
         "worst": to_json(metrics.worst_tenth(accuracy_N)),
         "test_loss": to_json(mean_loss(got["loss"], total_N)),
         "clients": {"ids": list(got.cohort), "right": right_N.tolist(), "total": total_N.tolist()},
     }
+    pick: list[Array] = []
     if serving.is_grouped:
         which_N = serving.which(got.cohort)
         pick = [which_N == k for k in range(len(serving.models_KP))]
         row["group_accuracy"] = [to_json(metrics.weighted_accuracy(right_N[p], total_N[p])) for p in pick]
-        row["group_f1"] = [to_json(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
         row["group_loss"] = [to_json(mean_loss(got["loss"][p], total_N[p])) for p in pick]
+    return row | class_figures(got, pick) if "true" in got.fields else row
+
+
+def class_figures(got: Answers, pick: Sequence[Array]) -> Row:
+    """F1, and what labels the clients of each group have: figures that need counts by class."""
+    has, f1_N = got["total"] > 0, metrics.client_f1(got.fields)
+    row: Row = {
+        "f1": to_json(np.nanmean(f1_N) if has.any() else math.nan),
+        "f1_pooled": to_json(metrics.macro_f1(got["true"].sum(0), got["predicted"].sum(0), got["both"].sum(0))),
+    }
+    if pick:
+        row["group_f1"] = [to_json(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
         row["labels"] = {"samples": [got["true"][p].sum(0).tolist() for p in pick]}
     return row
 

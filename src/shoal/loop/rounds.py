@@ -76,7 +76,7 @@ def run_rounds(plan: Plan, engine: Engine, begin: RoundResult | None = None) -> 
         check_finite(serving, t)
         if t % plan.eval_every == 0 or t == plan.rounds:
             trained = time.perf_counter()
-            extra |= evaluation_part(serving, engine, current.tested(), key.at(t), plan.splits)
+            extra |= evaluation_part(serving, engine, current.tested(), key.at(t), plan.splits, plan.per_class)
             extra["time"] = {"evaluation": time.perf_counter() - trained}
         yield round_result(current, engine, t, state, (before, serving), record, extra, clock, drift_events)
 

@@ -124,6 +124,7 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
         seed=settings.seed,
         eval_every=settings.eval_every,
         eval_clients=settings.eval_clients,
+        per_class=settings.per_class,
         drift=drift,
         arithmetic=arithmetic,
     )

@@ -76,6 +76,10 @@ class Settings(BaseModel):
     drift: str | None = Field(None, description="what happens to the data: swap-all:0.05, incremental, join:0.2@50")
     eval_every: int = Field(1, ge=1, description="rounds between tests")
     eval_clients: int | None = Field(None, ge=1, description="clients tested; default: all up to 10,000, else 1,000")
+    per_class: bool = Field(
+        True,
+        description="count tests by class, for F1 and the labels of groups? sites may refuse: it tells their labels",
+    )
     checkpoint_every: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto", description="rounds between checkpoints, or auto"
     )

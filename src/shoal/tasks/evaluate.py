@@ -1,4 +1,4 @@
-"""Test a client's model on its samples. Leaves the client: counts of right, total and per class, and the mean loss."""
+"""Test a client's model on its samples. Leaves the client: counts of right, total and per class, the mean loss."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Evaluate(Task):
     Args:
         split: Which samples.
         vote: All models answer for everybody: soft voting by the mean of the probabilities that they give.
+        per_class: Whether counts by class leave the client, too: they tell what labels it has.
 
     >>> Evaluate("test").tally(np.log([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]), np.zeros(2, int), 1)["right"]
     array([1])
@@ -29,17 +30,16 @@ class Evaluate(Task):
 
     split: str = "test"
     vote: bool = False
+    per_class: bool = True
 
     name: ClassVar[str] = "evaluate"
     diagnostic: ClassVar[bool] = True
-    fields: ClassVar[Mapping[str, Field]] = {
-        "right": Field("int", low=0),
-        "total": Field("int", low=0),
-        "loss": Field("float"),
-        "true": Field("int", ("C",), low=0),
-        "predicted": Field("int", ("C",), low=0),
-        "both": Field("int", ("C",), low=0),
-    }
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        counts = {"right": Field("int", low=0), "total": Field("int", low=0), "loss": Field("float")}
+        by_class = {name: Field("int", ("C",), low=0, guarded=True) for name in ("true", "predicted", "both")}
+        return {**counts, **by_class} if self.per_class else counts
 
     @property
     def models(self) -> Literal["one", "all"]:
@@ -77,10 +77,15 @@ class Evaluate(Task):
         def by_class(labels: Array, owner: Array) -> Array:
             return np.bincount(owner * c + labels, minlength=n * c).reshape(n, c)
 
-        return {
+        counts = {
             "right": np.bincount(owner_B[right_B], minlength=n),
             "total": total_N,
             "loss": loss_N / np.maximum(total_N, 1),
+        }
+        if not self.per_class:
+            return counts
+        return {
+            **counts,
             "true": by_class(y_B, owner_B),
             "predicted": by_class(guess_B, owner_B),
             "both": by_class(y_B[right_B], owner_B[right_B]),

@@ -36,7 +36,7 @@ class Gradient(Task):
 
     @property
     def fields(self) -> Mapping[str, Field]:
-        whole = {"gradient": Field("float", ("P",)), "count": Field("count")}
+        whole = {"gradient": Field("float", ("P",), guarded=True), "count": Field("count")}
         noise = {"norm": Field("float", low=0), "square": Field("float", low=0)}
         return whole if self.batch is None else {**whole, **noise}
 

@@ -19,7 +19,8 @@ class LabelHistogram(Task):
     """Count the labels of a split; with `epsilon` by the Laplace mechanism on whole numbers.
 
     One sample more or less changes one count by one, so noise of the law `P(z) ~ exp(-epsilon |z|)` on each makes one
-    answer epsilon-differentially private; what falls below 0 is told as 0. Answers to several requests add up.
+    answer epsilon-differentially private; what falls below 0 is told as 0. Answers to several requests add up. On a
+    real device the noise depends on a secret of the device, so that no server can take it off again.
 
     Args:
         split: Which samples.
@@ -38,14 +39,17 @@ class LabelHistogram(Task):
 
     name: ClassVar[str] = "describe"
     models: ClassVar[Literal["none"]] = "none"
-    fields: ClassVar[Mapping[str, Field]] = {"histogram": Field("int", ("C",), low=0)}
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        return {"histogram": Field("int", ("C",), low=0, guarded=self.epsilon is None)}
 
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
         counts_C = np.bincount(data.labels(self.split), minlength=net.layout.classes)
         if self.epsilon is not None:
-            counts_C = np.maximum(counts_C + whole_laplace(self.epsilon, len(counts_C), key("noise").rng()), 0)
+            counts_C = np.maximum(counts_C + whole_laplace(self.epsilon, len(counts_C), key.private("noise").rng()), 0)
         return {"histogram": counts_C}, memory
 
     def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:

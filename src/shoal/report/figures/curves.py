@@ -75,6 +75,8 @@ def by_round(
     tested = thin(loaded.tested)
     if not tested:
         return NoFigure(key, title, "no round was tested yet")
+    if not any(column in r for r in tested):
+        return NoFigure(key, title, "the run did not count tests by class (per_class=false)")
     series: list[tuple[str, list[Point], dict[str, Any]]] = []
     for k in range(loaded.group_count):
         y = [scale(part[k]) if k < len(part := r.get(by_group) or []) else None for r in tested]
@@ -83,7 +85,7 @@ def by_round(
             series.append((loaded.group(k), points, {"color": colour(k), "dash": dash(k), "width": 1.5}))
     if wide:
         for other, style in zip(loaded.beside, ("dash", "dot", "dashdot"), strict=False):
-            points = [(r["round"], scale(r[column]), whom(r)) for r in thin(other.tested)]
+            points = [(r["round"], scale(r.get(column)), whom(r)) for r in thin(other.tested)]
             series.append((other.algorithm, points, {"color": "@muted", "dash": style}))
     for name, at, y in extra:
         if y:
@@ -91,7 +93,7 @@ def by_round(
             series.append((name, points, {"color": "@muted", "dash": "dot"}))
     partial = [r for r in tested if r.get("partial")]
     everybody = "clients with a model" if len(partial) == len(tested) else "all clients"
-    points = [(r["round"], scale(r[column]), whom(r)) for r in tested]
+    points = [(r["round"], scale(r.get(column)), whom(r)) for r in tested]
     series.append((everybody, points, {"color": "@ink", "width": 2.6}))
     traces = [trace for name, points, style in series for trace in covered_line(points, text(name, 24), **style)]
     table: list[list[Cell]] = [

@@ -169,7 +169,10 @@ def labels(loaded: LoadedRun) -> FigureOrReason:
     title = "Labels of each group"
     found = next((r for r in reversed(loaded.tested) if "labels" in r), None)
     if found is None:
-        return NoFigure("labels", title, ONE if not loaded.group_count else "no round with groups was tested yet")
+        why = "no round with groups was tested yet"
+        if any("group_accuracy" in r for r in loaded.tested):
+            why = "the run did not count tests by class (per_class=false)"
+        return NoFigure("labels", title, why if loaded.group_count else ONE)
     counts = [(k, row) for k, row in enumerate(found["labels"]["samples"]) if sum(row)]
     z = [[round(100 * n / sum(row), 2) for n in row] for _, row in counts]
     names = [text(loaded.group(k), 18) for k, _ in counts]

@@ -1,0 +1,90 @@
+"""A rehearsal from the words of a run: data dealt to sites, real processes, and a simulation to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import shoal
+from shoal.data.build import build
+from shoal.errors import BadInput, ShoalError
+from shoal.flower.rehearsal import Rehearsal
+from shoal.seeds import Key
+from shoal.store.folder import fresh_path
+
+__all__ = ["rehearse"]
+
+OF_SITES = ("data", "partition", "seed", "drift")  # keys that sites need to make the data of the simulation
+NOT_HERE = ("engine", "workers", "data_seed", "val")
+
+
+def rehearse(
+    algorithms: Sequence[str],
+    pairs: Mapping[str, Any],
+    sites: int,
+    folder: Path | None,
+    out: Path | None,
+    policy: Path | None,
+    compare: bool,
+    seconds: float,
+    tell: Callable[[str], None],
+) -> Path:
+    """Play a federation on this machine.
+
+    Args:
+        algorithms: One.
+        pairs: Keys and values of the run.
+        sites: How many.
+        folder: Where everything goes; None: a new one.
+        out: The run folder; None: `run` in that folder.
+        policy: What sites let leave; None: the default.
+        compare: Whether to simulate it as well.
+        seconds: How long the run may take.
+        tell: Is told what happens, line by line.
+
+    Returns:
+        The run folder.
+    """
+    if len(algorithms) != 1:
+        raise BadInput("a rehearsal plays one algorithm; give one")
+    stray = [key for key in pairs if key in NOT_HERE]
+    if stray:
+        raise BadInput(f"{stray[0]} has no place in a rehearsal; leave it out")
+    place = (folder or fresh_path("rehearsals", algorithms[0])).expanduser().absolute()
+    out = (out or place / "run").expanduser().absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    theirs = {key: str(pairs[key]) for key in OF_SITES if key in pairs}
+    run = " ".join([*algorithms, *(f"{k}={v}" for k, v in pairs.items() if k not in OF_SITES or k == "seed")])
+    more = {} if policy is None else {"policy": str(policy.expanduser().absolute())}
+    configs = {name: {**theirs, **own, **more} for name, own in dealt(theirs, sites).items()}
+    with Rehearsal(place, configs, run, out, tell) as federation:
+        tell(f"run         {run}")
+        federation.submit()
+        summary = federation.wait(seconds)
+    tell(f"end         {summary['rounds']} rounds, {summary['left_out']} answers left out; all processes ended")
+    if compare:
+        tell(f"simulation  {verdict(algorithms[0], pairs, place / 'simulation', out)}")
+    return out
+
+
+def dealt(theirs: Mapping[str, str], sites: int) -> dict[str, dict[str, str]]:
+    """Which clients each site hosts, in turn.
+
+    >>> dealt({"data": "digits", "partition": "iid:clients=5"}, 2)
+    {'site-1': {'data': 'digits', 'clients': '0,2,4'}, 'site-2': {'data': 'digits', 'clients': '1,3'}}
+    """
+    data = theirs.get("data", "digits")
+    ids = build(data, theirs.get("partition"), Key(int(theirs.get("seed", 0)))).ids
+    if sites > len(ids):
+        raise BadInput(f"there are {len(ids)} clients for {sites} sites; use fewer sites")
+    return {f"site-{s + 1}": {"data": data, "clients": ",".join(ids[s::sites])} for s in range(sites)}
+
+
+def verdict(algorithm: str, pairs: Mapping[str, Any], simulated: Path, out: Path) -> str:
+    """Whether a simulation with the same words ends with the same models, bit for bit."""
+    shoal.run(algorithm, out=simulated, engine="serial", **pairs)
+    one, two = ({p.name: p.read_bytes() for p in (path / "models").iterdir()} for path in (simulated, out))
+    if one != two:
+        raise ShoalError(f"the models of {out} are not those of the simulation {simulated}")
+    return f"{len(one)} files of models, the same bits as those of the federation"

@@ -1,0 +1,119 @@
+"""The server's side of a federation: an ordinary run folder, and resume to the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import small_net
+
+pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
+
+from tests.flower.grid import LocalGrid, LocalNode, federation_of
+
+import shoal
+from shoal.backends import Serial
+from shoal.data.federation import Federation
+from shoal.errors import BadInput, RunFolderError, ShoalError
+from shoal.flower.server import ServerConfig, play
+from shoal.report import report
+from shoal.store.folder import Folder
+
+KEPT = "flexcfl groups=2 pretrain_steps=6 migration=aligned momentum=0.9 momentum_memory=kept rounds=4 seed=2 batch=8"
+
+
+def config(out: Path, run: str = KEPT, **more: Any) -> ServerConfig:
+    return ServerConfig.of(
+        {"run": run, "out": str(out), "sites": 3, "wait": 0.0, "deadline": 30.0, "poll": 0.0, **more}
+    )
+
+
+def sites(folder: Path, toy: Federation) -> LocalGrid:
+    return federation_of(folder, lambda round: toy, model=small_net)[0]
+
+
+def simulated(toy: Federation) -> shoal.Run:
+    name, *words = KEPT.split()
+    keys: dict[str, Any] = dict(word.split("=") for word in words)
+    return shoal.run(name, toy, small_net, engine=Serial(), **keys)
+
+
+def test_a_federation_leaves_an_ordinary_run_folder(toy: Federation, tmp_path: Path) -> None:
+    run = play(sites(tmp_path, toy), config(tmp_path / "run"), small_net)
+    assert run.serving.models_KP.tobytes() == simulated(toy).serving.models_KP.tobytes()
+    folder = Folder(tmp_path / "run")
+    summary = folder.summary()
+    assert summary is not None and summary["rounds"] == 4 and summary["left_out"] == 0
+    assert folder.config()["per_class"] is False
+    assert len(folder.history()) == 5
+    pytest.importorskip("plotly")
+    assert "12 clients" in report(tmp_path / "run").read_text()
+
+
+class Killed(BaseException):
+    """The end of a process in the middle of something."""
+
+
+class Mortal(LocalGrid):
+    """A grid whose server dies with a message; what sites did meanwhile is done."""
+
+    def __init__(self, grid: LocalGrid, messages: int) -> None:
+        super().__init__()
+        self.nodes, self.left = grid.nodes, messages
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Any]:
+        found = super().pull_messages(message_ids)
+        self.left -= len(list(found))
+        if self.left < 0:
+            raise Killed
+        return found
+
+
+@pytest.mark.parametrize("messages", [30, 41, 55])
+def test_a_server_that_is_killed_resumes_to_the_same_bits(toy: Federation, tmp_path: Path, messages: int) -> None:
+    grid = sites(tmp_path, toy)
+    with pytest.raises(Killed):
+        play(Mortal(grid, messages), config(tmp_path / "run", KEPT + " checkpoint_every=1"), small_net)
+    grid.nodes = {node + 500: site for node, site in grid.nodes.items()}  # they come back under other numbers
+    for site in grid.nodes.values():
+        site.start()
+    before = len(Folder(tmp_path / "run").history())
+    run = play(grid, config(tmp_path / "run", resume=True), small_net)
+    assert 0 < before < 5
+    assert run.serving.models_KP.tobytes() == simulated(toy).serving.models_KP.tobytes()
+    events = (tmp_path / "run" / "events.jsonl").read_text()
+    assert "lost its memory" not in events and "left out" not in events
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"out": "runs/x"}, "out="),
+        ({"out": "/x", "run": "fedavg data=mnist"}, "data is a matter of the sites"),
+        ({"out": "/x", "run": "fedavg drift=swap-all:0.1"}, "drift is a matter of the sites"),
+    ],
+)
+def test_a_run_config_that_cannot_be_is_refused(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        ServerConfig.of(given)
+
+
+def test_what_is_missing_is_said(toy: Federation, tmp_path: Path) -> None:
+    with pytest.raises(ShoalError, match="0 of 1 sites came within 0 s"):
+        play(LocalGrid(), config(tmp_path / "run", sites=1), small_net)
+    with pytest.raises(RunFolderError, match="holds no run of a federation"):
+        play(LocalGrid(), config(tmp_path / "none", resume=True), small_net)
+    blind = LocalGrid()
+    blind.nodes[1] = LocalNode(1, {"data": f"folder:{tmp_path / 'no'}", "state": str(tmp_path / "blind")}, None, None)
+    with pytest.raises(ShoalError, match=r"0 of 1 sites came .* one was not admitted: failed: there is no folder"):
+        play(blind, config(tmp_path / "run", sites=1), small_net)
+    grid = sites(tmp_path, toy)
+    with pytest.raises(BadInput, match="unknown algorithm 'fedagv'"):
+        play(grid, config(tmp_path / "run", "fedagv rounds=1"), small_net)
+    for node in grid.nodes.values():
+        node.model = None
+        node.start()
+    with pytest.raises(ShoalError, match=r"client_app\(model=...\)"):
+        play(grid, config(tmp_path / "run"), small_net)
