@@ -85,7 +85,7 @@ def test_actors_killed_from_outside_change_no_bit(two_nodes: Any, toy: Federatio
 
 @pytest.mark.slow
 def test_a_node_killed_in_the_middle_of_a_round_changes_no_bit_and_one_that_joins_is_used(
-    toy: Federation, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    toy: Federation, caplog: pytest.LogCaptureFixture
 ) -> None:
     with cluster(1) as made:
         doomed, used = made.add_node(num_cpus=2), set[str]()
@@ -109,7 +109,6 @@ def test_a_node_killed_in_the_middle_of_a_round_changes_no_bit_and_one_that_join
                 assert flexcfl(toy, struck) == want
         finally:
             struck.close()
-            assert "terminated" not in "".join(capfd.readouterr())  # Ray's own words
 
 
 @dataclass(frozen=True)

@@ -60,13 +60,13 @@ def join(address: str, count: int | None) -> Callable[[], None]:
 
 
 def hushed(leave: Callable[[], None]) -> Callable[[], None]:
-    """Until we leave, Ray prints nothing about lost machines between our lines, for which it has no option."""
+    """Until we leave, Ray is asked to be silent about lost machines, for which it has no option; now and then it is not."""
     worker = import_ray()._private.worker
     worker._worker_logs_enabled = False
 
     def end() -> None:
-        worker._worker_logs_enabled = True
         leave()
+        worker._worker_logs_enabled = True
 
     return end
 
