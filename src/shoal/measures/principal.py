@@ -38,7 +38,7 @@ def principal(gram_NN: Array, m: int = 2) -> Plane:
 
     >>> rows = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 1.0], [2.0, -1.0]])
     >>> plane = principal(rows @ rows.T)
-    >>> plane.points_NM.round(6).tolist(), plane.share_M.round(6).tolist()
+    >>> (plane.points_NM.round(6) + 0.0).tolist(), plane.share_M.round(6).tolist()
     ([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [0.8, 0.2])
     """
     gram_NN = np.asarray(gram_NN, np.float64)
