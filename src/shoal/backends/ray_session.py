@@ -60,7 +60,7 @@ def join(address: str, count: int | None) -> Callable[[], None]:
 
 
 def hushed(leave: Callable[[], None]) -> Callable[[], None]:
-    """Until we leave, Ray is asked not to print about lost machines, for which it has no option; it may all the same."""
+    """Until we leave, Ray is asked not to print about lost machines, for which it has no option; it still may."""
     worker = import_ray()._private.worker
     worker._worker_logs_enabled = False
 
