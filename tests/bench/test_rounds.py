@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -144,3 +146,14 @@ def test_ways_to_train_lie_close_together(tiny: Workload) -> None:
     got = compare(replace(tiny, cohort=2), lambda line: None)
     assert {entry["solver"] for entry in got} == {"fedavg", "fedprox", "momentum", "weight decay"}
     assert all(0 < entry["median"] <= entry["worst"] < 1e-4 for entry in got)
+
+
+def test_threads_that_have_ended_count_as_processor_time() -> None:
+    def work() -> None:
+        while time.thread_time() < 0.05:
+            pass
+
+    before, thread = cpu_seconds(), threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert cpu_seconds() - before >= 0.05

@@ -60,6 +60,35 @@ def test_keys_are_made_once(shoal: Shoal, tmp_path: Path) -> None:
     assert [str(a) for a in names.get_values_for_type(x509.IPAddress)] == ["10.0.0.1"]
 
 
+def test_a_certificate_is_renewed_by_the_same_authority(shoal: Shoal, tmp_path: Path) -> None:
+    pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
+    words, keys = ("deploy", "keys", str(tmp_path / "keys"), "--host", "fl.example.org"), tmp_path / "keys"
+    shoal(*words)
+    before = {path.name: path.read_bytes() for path in keys.iterdir()}
+    (keys / "server.crt").unlink()
+    assert shoal(*words).exit_code == 0
+    after = {path.name: path.read_bytes() for path in keys.iterdir()}
+    assert after.keys() == before.keys() and {n for n in after if after[n] != before[n]} == {"server.crt"}
+    from cryptography import x509
+
+    ca, server = (x509.load_pem_x509_certificate(after[name]) for name in ("ca.crt", "server.crt"))
+    server.verify_directly_issued_by(ca)
+    (keys / "server.crt").unlink(), (keys / "ca.key").unlink()
+    done = shoal(*words)
+    assert done.exit_code == 2 and "one of ca.crt and ca.key" in done.stderr
+    assert (keys / "ca.crt").read_bytes() == before["ca.crt"]
+
+
+def test_an_app_takes_no_words_of_sites_and_keeps_no_run_in_itself(shoal: Shoal, tmp_path: Path) -> None:
+    done = shoal("deploy", "init", str(tmp_path / "app"), "fedavg", "data=digits")
+    assert done.exit_code == 2 and "data is a matter of the sites" in done.stderr
+    done = shoal("deploy", "init", str(tmp_path / "app"), "fedavg", f"out={tmp_path / 'app' / 'run'}")
+    assert done.exit_code == 2 and "is sent to every site" in done.stderr
+    assert shoal("deploy", "init", str(tmp_path / "app")).exit_code == 0
+    config = tomllib.loads((tmp_path / "app" / "pyproject.toml").read_text())["tool"]["flwr"]["app"]["config"]
+    assert config["out"] == str(tmp_path / "app-run")
+
+
 def test_a_rehearsal_that_cannot_be_is_refused_at_once(shoal: Shoal) -> None:
     pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
     for words, reason in (

@@ -14,7 +14,8 @@ from tests.conftest import make_toy, small_net
 
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
-from flwr.app import RecordDict
+from flwr.app import Array as FlowerArray
+from flwr.app import ArrayRecord, ConfigRecord, RecordDict
 from tests.flower.grid import OPEN, federation_of, records
 
 import shoal
@@ -25,7 +26,7 @@ from shoal.engine import Engine
 from shoal.errors import ShoalError
 from shoal.flower.backend import Flower
 from shoal.flower.federation import LivingSites
-from shoal.flower.messages import to_content
+from shoal.flower.messages import TREE, to_content
 from shoal.flower.nodes import Nodes
 from shoal.flower.policy import Policy, default_policy
 from shoal.flower.records import LOST, Answered, Asked, Hello, Site, pack
@@ -136,6 +137,91 @@ def test_what_a_site_sends_wrongly_is_left_out_by_the_server(toy: Federation, tm
     assert {e["client"] for e in left_out} == set(toy.ids[1::3])
     assert all(reason in e["reason"] for e in left_out)
     assert np.isfinite(run.serving.models_KP).all()
+
+
+def test_a_group_that_does_not_exist_is_left_out(toy: Federation, tmp_path: Path) -> None:
+    grid, nodes = federation_of(tmp_path, lambda round: toy, model=small_net)
+
+    def spoilt(reply: Any) -> Any:
+        (said,) = records([reply.content])
+        if reply.metadata.src_node_id == 101 and isinstance(said, Answered):
+            far = {"choice": 10**6}
+            answers = [{**o.answer, **far} if "choice" in (o.answer or {}) else o.answer for o in said.outcomes]
+            new = tuple(replace(o, answer=a) for o, a in zip(said.outcomes, answers, strict=True))
+            reply.content = to_content(pack(replace(said, outcomes=new)))
+        return reply
+
+    grid.spoil, seen = spoilt, Events()
+    run = over_flower(nodes, "flexcfl", rounds=2, seed=2, selection="all", groups=2, alpha=2, observers=[seen])
+    left_out = [e for e in seen.events if e["kind"] == "left out"]
+    assert left_out and all(e["reason"] == "choice is above 1" for e in left_out)
+    assert {e["client"] for e in left_out} <= set(toy.ids[1::3]) and run.summary["rounds"] == 2
+
+
+CRAFTED: dict[str, Callable[[], Any]] = {
+    "deep": lambda: RecordDict({TREE: ConfigRecord({TREE: "[" * 100_000})}),
+    "empty array": lambda: crafted(b""),
+    "zip": lambda: crafted(b"PK\x03\x04 is no zip"),
+    "huge": lambda: crafted(
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000,), }"
+    ),
+}
+
+
+def crafted(data: bytes) -> Any:
+    array = FlowerArray(dtype="float64", shape=(1,), stype="numpy.ndarray", data=data)
+    return RecordDict({TREE: ConfigRecord({TREE: '{"array": "a0"}'}), "a0": ArrayRecord({"array": array})})
+
+
+@pytest.mark.parametrize("kind", CRAFTED)
+def test_a_message_made_to_do_harm_ends_nothing_but_itself(toy: Federation, tmp_path: Path, kind: str) -> None:
+    grid, nodes = federation_of(tmp_path, lambda round: toy, model=small_net)
+
+    def spoilt(reply: Any) -> Any:
+        if reply.metadata.src_node_id == 101:
+            reply.content = CRAFTED[kind]()
+        return reply
+
+    grid.spoil, seen = spoilt, Events()
+    over_flower(nodes, "fedavg", rounds=1, seed=2, selection="all", observers=[seen])
+    left_out = [e for e in seen.events if e["kind"] == "left out"]
+    assert {e["client"] for e in left_out} == set(toy.ids[1::3])
+    assert all("cannot be read" in e["reason"] for e in left_out)
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [{"sizes": {"zoe": 10**30}}, {"dtype": np.array(["float32", "x"])}, {"classes": 10**9}, {"shape": (10**6, 10**6)}],
+)
+def test_a_site_that_says_too_much_of_itself_is_not_admitted(
+    toy: Federation, tmp_path: Path, strange: dict[str, Any]
+) -> None:
+    grid, nodes = federation_of(tmp_path, lambda round: toy, model=small_net)
+
+    def spoilt(reply: Any) -> Any:
+        (said,) = records([reply.content])
+        if isinstance(said, Site):
+            reply.content = to_content(pack(replace(said, **strange)))
+        return reply
+
+    grid.spoil, grid.nodes[7] = spoilt, grid.nodes.pop(101)
+    nodes.refresh()
+    assert set(nodes.sites) == {100, 102}
+
+
+def test_what_a_reader_says_of_data_stays_at_the_site(toy: Federation, tmp_path: Path) -> None:
+    grid, nodes = federation_of(tmp_path, lambda round: toy, model=small_net)
+
+    def unreadable(round: int) -> Source:
+        raise ShoalError("line 7 holds 'Jane Doe'")
+
+    grid.nodes[101].load, seen = unreadable, Events()
+    grid.nodes[101].start()
+    over_flower(nodes, "fedavg", rounds=1, seed=2, selection="all", observers=[seen])
+    reasons = {e["reason"] for e in seen.events if e["kind"] == "left out"}
+    assert reasons == {"the data of the site cannot be read; its log says why"}
+    with pytest.raises(ShoalError, match="the data of the site cannot be read; its log says why"):
+        grid.nodes[101].site.hello()
 
 
 class Events(shoal.Observer):

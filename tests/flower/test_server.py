@@ -107,7 +107,9 @@ def test_what_is_missing_is_said(toy: Federation, tmp_path: Path) -> None:
         play(LocalGrid(), config(tmp_path / "none", resume=True), small_net)
     blind = LocalGrid()
     blind.nodes[1] = LocalNode(1, {"data": f"folder:{tmp_path / 'no'}", "state": str(tmp_path / "blind")}, None, None)
-    with pytest.raises(ShoalError, match=r"0 of 1 sites came .* one was not admitted: failed: there is no folder"):
+    with pytest.raises(
+        ShoalError, match=r"0 of 1 sites came .* one was not admitted: failed: the data of the site cannot"
+    ):
         play(blind, config(tmp_path / "run", sites=1), small_net)
     grid = sites(tmp_path, toy)
     with pytest.raises(BadInput, match="unknown algorithm 'fedagv'"):

@@ -280,3 +280,20 @@ def test_a_batch_beyond_all_samples_is_all_of_them() -> None:
     ]
     for other in updates[1:]:
         np.testing.assert_array_equal(updates[0], other)
+
+
+def test_a_batch_may_have_a_sample_twice() -> None:
+    """Batches that are given need not be drawn from the samples without putting back."""
+    x, y, start = rng_inputs(3)
+    kernel = Native(Network((4, 2), (True,)), np.dtype(np.float32))
+    twice, cuts = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 6])
+    once, alone = np.array([0, 1, 2]), np.array([0, 3])
+    update, loss = kernel.train(start, x, y, twice, cuts, Rule(0.1), dual=False)
+    same, half = kernel.train(start, x, y, once, alone, Rule(0.1), dual=False)
+    np.testing.assert_allclose(update, same, rtol=1e-5, atol=1e-7)  # the mean of a batch twice is its mean
+    assert loss == pytest.approx(2 * half, rel=1e-5)
+
+
+def rng_inputs(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return rng.normal(size=(n, 4)).astype(np.float32), rng.integers(0, 2, n), rng.normal(size=10).astype(np.float32)

@@ -125,7 +125,8 @@ class FedGroup(Algorithm):
         if self.newcomers == "random":
             drawn = [Key(key.seed)("random group").of(c).rng().integers(len(state.w_KP)) for c in cohort]
             return Answers(cohort, np.array(drawn, int))
-        return engine.map(Nearest(self.before), cohort, directions_from(state), None, key, min_answers=0)
+        task = Nearest(self.before, groups=len(state.w_KP))
+        return engine.map(task, cohort, directions_from(state), None, key, min_answers=0)
 
     def _pretrain(self, w0_P: Array, engine: Engine, key: Key) -> Answers:
         """alpha m random clients pre-train from w_0; RCC: m of them."""

@@ -60,6 +60,7 @@ class RayWorker:
         self.portions: list[list[int]] = []
         self.began = 0.0
         self.alive, self.ready, self.refused = True, False, False
+        self.proved = False  # alive in the present call: one that died before it was not killed by its first units
 
     @property
     def usable(self) -> bool:
@@ -129,6 +130,8 @@ class RayPool:
     def set_models(self, models_KP: Array | None) -> None:
         """The models of the next call."""
         self._store.dump("models", None)  # the same array may hold other numbers by now
+        for worker in self.workers:
+            worker.proved = False
         self._say("models", "set_models", models_KP)
 
     def set_tasks(self, tasks: Sequence[object]) -> tuple[int, bool]:
@@ -232,14 +235,16 @@ class RayPool:
         """What lies there; `Lost` where it went with its actor or machine."""
         errors = import_ray().exceptions
         try:
-            return import_ray().get(ref)
+            found = import_ray().get(ref)
+            worker.proved = True
+            return found
         except (errors.RayActorError, errors.ObjectLostError, errors.OutOfMemoryError) as e:
             died = isinstance(e, errors.ActorDiedError | errors.OutOfMemoryError)
-            at_work = died and self._there(worker.node)
-            if not at_work and worker.ready and worker.node not in self._gone:
+            there = not worker.ready or self._there(worker.node)
+            if not there and worker.node not in self._gone:
                 self._gone.add(worker.node)
                 log.warning(f"the machine {worker.address} of the Ray cluster is lost; its clients are done elsewhere")
-            raise Lost("" if worker.ready else f" ({brief(e)})", at_work) from None
+            raise Lost("" if worker.ready else f" ({brief(e)})", died and worker.proved and there) from None
         except errors.RayTaskError as e:
             remedy = "what is your own must lie under the same path on every machine"
             raise ShoalError(f"a Ray worker cannot go on ({str(e).strip().splitlines()[-1]}); {remedy}") from e

@@ -58,15 +58,19 @@ def child_environment() -> dict[str, str]:
 
 
 def cpu_seconds() -> float:
-    """Processor time of this process and its children, all threads, so far; of this process alone without /proc."""
+    """Processor time of this process and its children so far; of this process alone without /proc.
+
+    Of this process threads that have ended count as well, as calls of the kernel come and go in threads; of children,
+    which are workers, those that are there.
+    """
+    spent = 0
     try:
-        spent = 0
-        for pid in family(os.getpid()):
+        for pid in family(os.getpid())[1:]:
             for task in Path(f"/proc/{pid}/task").iterdir():
                 spent += int((task / "schedstat").read_text().split()[0])
-        return spent / 1e9
     except (OSError, IndexError, ValueError):
-        return time.process_time()
+        spent = 0
+    return time.process_time() + spent / 1e9
 
 
 def memory() -> int:

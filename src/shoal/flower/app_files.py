@@ -10,6 +10,8 @@ from shoal.version import __version__
 
 __all__ = ["init_app"]
 
+THEIRS = ("data", "partition", "data_seed", "val", "drift", "engine", "workers", "address")  # a matter of sites
+
 PYPROJECT = """\
 [build-system]
 requires = ["hatchling"]
@@ -70,7 +72,7 @@ def init_app(folder: Path, run: str = "fedavg rounds=10", out: Path | None = Non
     Args:
         folder: Where to; it must not hold an app yet.
         run: The words of the run.
-        out: The run folder on the server; None: `run` in the folder of the app.
+        out: The run folder on the server; None: beside the folder of the app, which is sent to sites.
         sites: How many sites to wait for.
 
     Returns:
@@ -84,7 +86,13 @@ def init_app(folder: Path, run: str = "fedavg rounds=10", out: Path | None = Non
         raise BadInput(f"{folder} holds an app already; choose another folder")
     if set(run) & set('"\\\n'):
         raise BadInput("the words of a run may not hold quotation marks, backslashes or line breaks")
-    place = (folder / "run" if out is None else out).expanduser().absolute()
+    theirs = [key for key in (word.partition("=")[0] for word in run.split() if "=" in word) if key in THEIRS]
+    if theirs:
+        raise BadInput(f"{theirs[0]} is a matter of the sites, which have the data; leave it out")
+    beside = folder.expanduser().absolute()
+    place = (beside.with_name(f"{beside.name}-run") if out is None else out).expanduser().absolute()
+    if place.is_relative_to(beside):
+        raise BadInput(f"out={place} lies in the app, which is sent to every site; choose a folder outside of it")
     text = PYPROJECT.format(version=__version__, run=run, out=place, sites=sites)
     for name, content in {**FILES, "pyproject.toml": text}.items():
         file = folder / name

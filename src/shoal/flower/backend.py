@@ -14,7 +14,7 @@ from shoal.data.federation import Source
 from shoal.errors import BadInput
 from shoal.flower.messages import record_of, to_content
 from shoal.flower.nodes import Nodes
-from shoal.flower.records import LOST, Answered, Asked, pack, portable
+from shoal.flower.records import LOST, Answered, Asked, pack, portable, printable
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key
@@ -197,7 +197,7 @@ class Flower:
 def received(unit: OneClient, outcome: Any, stamp: str) -> Outcome:
     """An outcome that came from elsewhere, made sure of: about this client alone, and no more than outcomes hold."""
     if isinstance(outcome, str):
-        return failed(unit, outcome)
+        return failed(unit, printable(outcome))
     if not isinstance(outcome, Outcome):
         return failed(unit, "the site's answer does not fit what it was asked")
     told = outcome.events if isinstance(outcome.events, tuple) else ()
@@ -205,6 +205,6 @@ def received(unit: OneClient, outcome: Any, stamp: str) -> Outcome:
     events = ({"kind": LOST, "client": unit.client},) if lost else ()
     if outcome.answer is None:
         why = [f.reason for f in outcome.failed if isinstance(f, Failure)] if isinstance(outcome.failed, tuple) else []
-        return replace(failed(unit, str(why[0])[:300] if why else "no answer, and no reason"), events=events)
+        return replace(failed(unit, printable(why[0]) if why else "no answer, and no reason"), events=events)
     keeps = isinstance(outcome.memories, Mapping) and unit.client in outcome.memories
     return Outcome(outcome.answer, {unit.client: {"at": stamp}} if keeps else {}, (), events)

@@ -41,7 +41,9 @@ def make_keys(folder: Path, hosts: Sequence[str], sites: Sequence[str]) -> None:
 
 
 def make_authority(folder: Path, hosts: Sequence[str]) -> None:
-    """An authority, and a certificate of the SuperLink that it signs.
+    """An authority, and a certificate of the SuperLink that it signs; the authority that is there stays.
+
+    To renew the SuperLink's certificate, remove `server.crt` and call this again.
 
     Args:
         folder: Where to.
@@ -49,7 +51,9 @@ def make_authority(folder: Path, hosts: Sequence[str]) -> None:
     """
     if not hosts:
         raise BadInput("a certificate needs at least one host: the name by which sites reach the SuperLink")
-    authority, server = (ec.generate_private_key(ec.SECP384R1()) for _ in range(2))
+    if (folder / "ca.crt").exists() != (folder / "ca.key").exists():
+        raise BadInput(f"{folder} holds one of ca.crt and ca.key: put the other one back, or begin in a new folder")
+    authority, server = (kept_or_new(folder / f"{name}.key") for name in ("ca", "server"))
     issuer = named("Shoal federation")
     ca = certificate(issuer, issuer, authority.public_key()).add_extension(x509.BasicConstraints(True, 0), True)
     ca = ca.add_extension(x509.SubjectKeyIdentifier.from_public_key(authority.public_key()), False)
@@ -61,9 +65,24 @@ def make_authority(folder: Path, hosts: Sequence[str]) -> None:
         x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), False
     ).add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False)
     for name, key, made in (("ca", authority, ca), ("server", server, signed)):
-        secret(folder / f"{name}.key", pem(key, serialization.PrivateFormat.PKCS8))
-        crt = made.sign(authority, hashes.SHA384()).public_bytes(serialization.Encoding.PEM)
-        (folder / f"{name}.crt").write_bytes(crt)
+        if not (folder / f"{name}.key").exists():
+            secret(folder / f"{name}.key", pem(key, serialization.PrivateFormat.PKCS8))
+        if not (folder / f"{name}.crt").exists():  # sites know an authority by its certificate: it stays
+            crt = made.sign(authority, hashes.SHA384()).public_bytes(serialization.Encoding.PEM)
+            (folder / f"{name}.crt").write_bytes(crt)
+
+
+def kept_or_new(path: Path) -> ec.EllipticCurvePrivateKey:
+    """The key of a file, or a fresh one where there is none."""
+    if not path.exists():
+        return ec.generate_private_key(ec.SECP384R1())
+    try:
+        found = serialization.load_pem_private_key(path.read_bytes(), None)
+    except ValueError as e:
+        raise BadInput(f"{path} holds no key: {e}") from e
+    if not isinstance(found, ec.EllipticCurvePrivateKey):
+        raise BadInput(f"{path} holds a key of another kind")
+    return found
 
 
 def make_site_key(folder: Path, site: str) -> None:

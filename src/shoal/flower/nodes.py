@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from flwr.app import Message
 from shoal.errors import BadInput, ShoalError
 from shoal.flower.federation import Sites
 from shoal.flower.messages import CALL, HELLO, from_content, to_content
-from shoal.flower.records import Hello, Site, pack, unpack
+from shoal.flower.records import Hello, Site, pack, printable, unpack
+from shoal.validate import MAX_COUNT
 
 __all__ = ["Nodes"]
 
@@ -126,7 +128,7 @@ class Nodes:
         """
         if node in self.sites:
             known = self.sites[node].sizes
-            new = {c: n for c, n in sizes.items() if c in known and type(n) is int and n >= 0}
+            new = {c: n for c, n in sizes.items() if c in known and type(n) is int and 0 <= n <= MAX_COUNT}
             self.sites[node] = replace(self.sites[node], sizes={**known, **new})
 
     def federation(self) -> Sites:
@@ -170,23 +172,29 @@ class Nodes:
 def said(reply: Any) -> Any:
     """What a reply holds: a record, or the reason why there is none as text."""
     if reply.has_error():
-        return f"failed: {' '.join(str(reply.error.reason).split())[:300]} (code {reply.error.code})"
+        return f"failed: {printable(reply.error.reason)} (code {reply.error.code})"
     try:
         return unpack(from_content(reply.content))
     except BadInput as e:
-        return str(e)
+        return printable(e)
 
 
 def unsound(site: Any) -> str | None:
     """Why what a site says of itself cannot be used, or None."""
     if not isinstance(site, Site):
         return f"it answered with a {type(site).__name__}"
-    sizes = isinstance(site.sizes, dict) and all(type(n) is int and n >= 0 and c != "*" for c, n in site.sizes.items())
-    shape = isinstance(site.shape, tuple) and all(type(n) is int and n > 0 for n in site.shape)
+    sizes = isinstance(site.sizes, dict) and all(
+        type(n) is int and 0 <= n <= MAX_COUNT and c != "*" for c, n in site.sizes.items()
+    )
+    shape = isinstance(site.shape, tuple) and all(type(n) is int and 0 < n <= MOST_NUMBERS for n in site.shape)
+    shape = shape and prod(site.shape) <= MOST_NUMBERS
     tags = isinstance(site.tags, dict) and all(isinstance(t, dict) for t in site.tags.values())
-    if not (sizes and shape and tags and type(site.classes) is int and site.dtype in KINDS and site.sizes):
+    kind = type(site.dtype) is str and site.dtype in KINDS
+    classes = type(site.classes) is int and site.classes <= MOST_CLASSES
+    if not (sizes and shape and tags and classes and kind and site.sizes):
         return "what it says of itself makes no sense"
     return None
 
 
 KINDS = ("float32", "float64", "int64")
+MOST_NUMBERS, MOST_CLASSES = 10**8, 10**5  # of an input, of a federation: more is a mistake, or meant to do harm

@@ -18,7 +18,7 @@ from shoal.solvers.fusion import Fused
 from shoal.store import codec
 from shoal.types import Array, Failure, Memory, Task
 
-__all__ = ["Answered", "Asked", "Hello", "OwnModel", "Site", "pack", "portable", "sendable", "unpack"]
+__all__ = ["Answered", "Asked", "Hello", "OwnModel", "Site", "pack", "portable", "printable", "sendable", "unpack"]
 
 LOST = "lost its memory"  # the kind of the event that a site tells when a version is not there
 
@@ -200,9 +200,24 @@ def unpack(copy: codec.Copied) -> Any:
     """
     try:
         return codec.decode(copy.tree, copy.arrays, sendable())
-    except (codec.Damaged, KeyError, TypeError, ValueError, AttributeError, RecursionError) as e:
+    except Exception as e:  # it came from elsewhere: nothing in it may end more than itself
         reason = e if isinstance(e, codec.Damaged) else f"{type(e).__name__}: {e}"
         raise BadInput(f"the message cannot be read: {reason}") from e
+
+
+def printable(text: object) -> str:
+    """Words that came from elsewhere, in one line of at most 300 characters, without what would steer a terminal.
+
+    Args:
+        text: Whatever it was.
+
+    Returns:
+        What may be shown and recorded.
+
+    >>> printable("no\\n \\x1b[31msuch file")
+    'no [31msuch file'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())[:300]
 
 
 def portable(factory: ModelFactory) -> Any:

@@ -152,6 +152,7 @@ def serve(path: Path, words: str) -> None:
     from shoal.flower.site import SiteAtWork, without_text
     from shoal.flower.site_data import SiteConfig
 
+    os.umask(0o077)  # what clients remember is nobody else's business
     node_config, model, paths, _ = json.loads(words)
     sys.path += [p for p in paths if p not in sys.path]
     config = SiteConfig.of(node_config)

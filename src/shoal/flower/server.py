@@ -14,6 +14,7 @@ from flwr.serverapp import ServerApp
 
 import shoal
 from shoal.errors import BadInput, RunFolderError
+from shoal.flower.app_files import THEIRS
 from shoal.flower.backend import Flower
 from shoal.flower.federation import LivingSites
 from shoal.flower.nodes import Nodes
@@ -24,7 +25,6 @@ from shoal.store import checkpoint
 
 __all__ = ["ServerConfig", "play", "server_app"]
 
-THEIRS = ("data", "partition", "data_seed", "val", "drift", "engine", "workers")  # keys that are a matter of sites
 MARK = "federation.json"  # in the run folder: by which name sites know the run
 
 

@@ -80,7 +80,7 @@ class SiteAtWork:
 
     def hello(self) -> Site:
         """Who is here."""
-        source = self._data.at(self._round)
+        source = self._source()
         tags = {c: dict(t) for c, t in source.roster.tags.items() if "truth" not in t}
         return Site(self._sizes(), tags, tuple(source.shape), source.sample().dtype.name, source.classes, __version__)
 
@@ -99,7 +99,7 @@ class SiteAtWork:
             raise BadInput("a call holds units of single clients, each with a task and a key")
         self._round = max((unit.key.round for unit in asked.units), default=self._round)
         try:
-            place = Place(self._opened(asked), self._data.at(self._round))
+            place = Place(self._opened(asked), self._source())
         except Exception as e:
             reason = str(e) if isinstance(e, ShoalError) else without_text(explain(e))
             return Answered(tuple(failed(unit, reason) for unit in asked.units), {})
@@ -109,8 +109,16 @@ class SiteAtWork:
         versions.forget(asked.needed, asked.stamp)
         return Answered(outcomes, self._sizes())
 
+    def _source(self) -> Source:
+        """The data of this round; what a reader says of them may quote them, and stays here."""
+        try:
+            return self._data.at(self._round)
+        except Exception as e:
+            print(explain(e), file=sys.stderr, flush=True)
+            raise BadInput("the data of the site cannot be read; its log says why") from None
+
     def _sizes(self) -> dict[str, int]:
-        roster = self._data.at(self._round).roster
+        roster = self._source().roster
         return dict(zip(roster.ids, roster.sizes_N.tolist(), strict=True))
 
     def _unit(
@@ -153,7 +161,7 @@ class SiteAtWork:
         if self._net is None or self._net[0] != mark:
             if asked.arithmetic.kernel == "native" and native() is None:
                 raise BadInput(f"this site has no native kernel ({why_none()}); run with kernel=torch")
-            layout = Layout.of(self._factory(asked.model), self._data.at(self._round).sample(), asked.precision)
+            layout = Layout.of(self._factory(asked.model), self._source().sample(), asked.precision)
             if layout.digest() != asked.digest:
                 raise BadInput("the model of this site is not the server's: the apps or the versions of torch differ")
             self._net = mark, Net(layout, asked.arithmetic)

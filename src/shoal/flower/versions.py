@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 from collections.abc import Mapping
@@ -105,15 +106,21 @@ class Counts:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._done: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
 
     def of(self, client: str, task: str) -> int:
         """How often a client did a task."""
-        return self._done.get(f"{task} {client}", 0)
+        return self._read().get(f"{task} {client}", 0)
 
     def add(self, client: str, task: str) -> None:
-        """Once more; on disk before the answer leaves."""
-        self._done[f"{task} {client}"] = self.of(client, task) + 1
-        partial = self.path.with_name(f".{self.path.name}.partial")
-        partial.write_text(json.dumps(self._done))
-        partial.rename(self.path)
+        """Once more; on disk before the answer leaves, whoever else counts in this folder."""
+        with self.path.with_suffix(".lock").open("a") as door:
+            fcntl.flock(door, fcntl.LOCK_EX)
+            done = self._read()
+            done[f"{task} {client}"] = done.get(f"{task} {client}", 0) + 1
+            partial = self.path.with_name(f".{self.path.name}.partial")
+            partial.write_text(json.dumps(done))
+            partial.rename(self.path)
+
+    def _read(self) -> dict[str, int]:
+        found: dict[str, int] = json.loads(self.path.read_text()) if self.path.is_file() else {}
+        return found

@@ -169,7 +169,9 @@ def run_jobs(
             raise ValueError("the network has no features that could be compared")
         call.lam, call.bandwidths, call.bands = compared.lam, address(bandwidths), len(bandwidths)
         call.cut = network.head if compared.features else len(network.bias)
-    most = max(1, min(plan.batch + plan.pairs, int(jobs["n"].max(initial=1))))
+    most = plan.batch + plan.pairs
+    if not jobs["order"].any():  # batches that are drawn have no sample twice
+        most = max(1, min(most, int(jobs["n"].max(initial=1))))
     prepared.held = (jobs, sequence, index_S, labels_S, updates_MP, starts, velocities, turns, bandwidths)
     work = int(passes_N.sum()) * network.multiplications(store.shape)
     if len(jobs) and prepared.run(kernel.train_cohort, work, address(jobs), address(sequence), len(sequence), most):

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.measures import ShiftMode, shifted
 from shoal.net import Net
 from shoal.seeds import Key
-from shoal.tasks.nearest import directions_of, fresh_histograms, histogram, nearest
+from shoal.tasks.nearest import directions_of, fresh_histograms, histogram, last_of, nearest
 from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Solver, Task
 
 
@@ -26,6 +26,7 @@ class DetectShift(Task):
     Args:
         mode: How histograms are compared.
         solver: Pre-trains to find the nearest group; None: the client stays where it is.
+        groups: How many there are, by which the answer is judged; None: it may be any.
 
     >>> DetectShift().models
     'none'
@@ -33,10 +34,15 @@ class DetectShift(Task):
 
     mode: ShiftMode = "aligned"
     solver: Solver | None = None
+    groups: int | None = None
 
     name: ClassVar[str] = "shifted"
     models: ClassVar[Literal["none"]] = "none"
-    fields: ClassVar[Mapping[str, Field]] = {"shifted": Field("int", low=0, high=1), "choice": Field("int", low=-1)}
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        choice = Field("int", low=-1, high=last_of(self.groups))
+        return {"shifted": Field("int", low=0, high=1), "choice": choice}
 
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key

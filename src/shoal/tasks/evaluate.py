@@ -12,6 +12,7 @@ from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Answer, Array, ClientData, Field, Memory, Task
 
+MOST = 10**9  # samples that a client may be tested on
 SLICE = 500  # samples sent through a model at once: fits a cache, and never depends on workers
 
 
@@ -37,7 +38,8 @@ class Evaluate(Task):
 
     @property
     def fields(self) -> Mapping[str, Field]:
-        counts = {"right": Field("int", low=0), "total": Field("int", low=0), "loss": Field("float")}
+        count = Field("int", low=0, high=MOST)
+        counts = {"right": count, "total": count, "loss": Field("float")}
         by_class = {name: Field("int", ("C",), low=0, guarded=True) for name in ("true", "predicted", "both")}
         return {**counts, **by_class} if self.per_class else counts
 

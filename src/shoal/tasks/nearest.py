@@ -52,6 +52,7 @@ class Nearest(Task):
     Args:
         solver: Pre-trains.
         rest: Goes on from there; None: nothing more is trained.
+        groups: How many there are, by which the answer is judged; None: it may be any.
 
     >>> from shoal.solvers import SGD
     >>> Nearest(SGD(steps=50)).work(samples=100, models=4)
@@ -60,6 +61,7 @@ class Nearest(Task):
 
     solver: Solver
     rest: Solver | None = None
+    groups: int | None = None
 
     name: ClassVar[str] = "nearest"
     models: ClassVar[Literal["all"]] = "all"
@@ -67,7 +69,7 @@ class Nearest(Task):
 
     @property
     def fields(self) -> Mapping[str, Field]:
-        choice = {"choice": Field("int", low=0)}
+        choice = {"choice": Field("int", low=0, high=last_of(self.groups))}
         return choice if self.rest is None else {**choice, **Train.fields}
 
     def __call__(
@@ -98,6 +100,11 @@ class Nearest(Task):
     def work(self, samples: int, models: int) -> tuple[int, int]:
         passes = self.solver.passes(samples) + (0 if self.rest is None else self.rest.passes(samples))
         return passes, passes
+
+
+def last_of(groups: int | None) -> int | None:
+    """The number of the last of so many groups."""
+    return None if groups is None else groups - 1
 
 
 def sent(models: Array | None) -> dict[str, Array]:

@@ -14,7 +14,9 @@ from shoal.types import Algorithm, Answers, Cohort, Engine, Solver
 Migration = Literal["off", "aligned", "counts"]
 
 
-def shifted_clients(engine: Engine, warm: Cohort, mode: Migration, key: Key, solver: Solver | None = None) -> Answers:
+def shifted_clients(
+    engine: Engine, warm: Cohort, mode: Migration, key: Key, solver: Solver | None = None, groups: int | None = None
+) -> Answers:
     """The answers of those of the warm clients that are there and have shifted; with a solver, their nearest group.
 
     Args:
@@ -23,6 +25,7 @@ def shifted_clients(engine: Engine, warm: Cohort, mode: Migration, key: Key, sol
         mode: How histograms are compared.
         key: Of this question.
         solver: Of pre-training, by which a client finds its nearest group at home.
+        groups: How many there are.
 
     Returns:
         The clients that shifted, and where they go; -1 without a solver, and for who does not have the directions.
@@ -31,7 +34,7 @@ def shifted_clients(engine: Engine, warm: Cohort, mode: Migration, key: Key, sol
     here = tuple(c for c in warm if c in engine.clients)
     if not here:
         return Answers((), np.zeros(0, int), {"shifted": np.zeros(0, int), "choice": np.zeros(0, int)})
-    got = engine.map(DetectShift(mode, solver), here, None, None, key, min_answers=0)
+    got = engine.map(DetectShift(mode, solver, groups), here, None, None, key, min_answers=0)
     yes = np.flatnonzero(got["shifted"] == 1)
     fields = {name: values[yes] for name, values in got.fields.items()}
     return Answers(tuple(got.cohort[i] for i in yes), got.which_N[yes], fields, got.failed)
@@ -55,7 +58,7 @@ def migrate(
     """
     if mode == "off":
         return state, {}, ()
-    moved = shifted_clients(engine, state.group.ids, mode, key, solver)
+    moved = shifted_clients(engine, state.group.ids, mode, key, solver, len(state.w_KP))
     group = state.group.put(moved.cohort, moved.which_N)
     lost = tuple(c for c in moved.cohort if group.get((c,), 0)[0] < 0)
     if lost:  # the directions never reached them: newcomers again
