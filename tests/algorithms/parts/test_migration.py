@@ -24,6 +24,7 @@ VECTORS_KP = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]])  # w_0, and direct
 @dataclass(frozen=True)
 class State:
     group: Table
+    w_KP: Any = (0, 1)  # two groups
 
 
 @dataclass(frozen=True)

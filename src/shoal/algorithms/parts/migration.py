@@ -49,7 +49,7 @@ def migrate(
         algorithm: Assigns again whom the directions never reached.
         mode: How histograms are compared; `off`: nobody migrates.
         solver: Of pre-training.
-        state: Has a `group` table.
+        state: Has a `group` table and as many models `w_KP` as there are groups.
         engine: Asks the clients.
         key: Of this question.
 
