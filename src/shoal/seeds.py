@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -38,7 +38,7 @@ class Key:
     purpose: str = ""
     round: int = 0
     client: str | None = None
-    secret: str = ""
+    secret: str = field(default="", repr=False, metadata={"fingerprint": False})
 
     def __call__(self, purpose: str) -> Key:
         return Key(self.seed, f"{self.purpose}/{purpose}", self.round, self.client, self.secret)

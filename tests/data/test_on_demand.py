@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shoal.data.digest import fingerprint
 from shoal.data.on_demand import OnDemand
 from shoal.errors import BadInput
+from shoal.seeds import Key
 from shoal.types import Array
 
 Splits = Callable[[str], tuple[Array, Array]]
@@ -101,3 +103,9 @@ def test_names_that_are_no_text_are_refused() -> None:
 def test_the_labels_of_a_client_alone_are_those_of_its_samples() -> None:
     client = crowd(give).client("a")
     assert client.labels("train").tolist() == client("train")[1].tolist() == [0, 0]
+
+
+def test_the_fingerprint_of_data_does_not_know_the_secret_of_a_device() -> None:
+    """A field that a record got later: runs that began before it still know their data."""
+    assert fingerprint((), Key(1)) == fingerprint((), Key(1, secret="5e1f")) != fingerprint((), Key(2))
+    assert "5e1f" not in repr(Key(1, secret="5e1f"))

@@ -55,7 +55,8 @@ def feed(digest: hashlib.blake2b, value: Any) -> None:
     elif hasattr(value, "__qualname__"):
         _head(digest, "named", value.__module__, value.__qualname__)
     elif dataclasses.is_dataclass(value):
-        feed(digest, (cls, [getattr(value, f.name) for f in dataclasses.fields(value)]))
+        counted = [f.name for f in dataclasses.fields(value) if f.metadata.get("fingerprint", True)]
+        feed(digest, (cls, [getattr(value, name) for name in counted]))
     elif cls.__repr__ is object.__repr__:
         feed(digest, ("object", cls))
     else:
