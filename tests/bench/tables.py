@@ -79,14 +79,9 @@ def whole() -> Iterator[str]:
         timed = f"{w['plain_rounds']} timed, times {w['rounds'] / w['plain_rounds']:.0f}"
         yield f"| {w['workload']} {w['against']}, {w['rounds']} rounds ({timed}) | {w['plain_seconds']:.0f} | |"
         yield f"| {w['workload']} ratio | **{w['ratio']:.1f}** | |"
-    for w in found:
-        if "memory" in w:
-            held, early = (
-                [f"{w['memory'][name] / 2**20:,.0f} MB" for name in ("then", "at_the_end")],
-                w["memory"]["round"],
-            )
-            yield ""
-            yield f"*Memory of {w['workload']}: {held[0]} after round {early}, {held[1]} after round {w['rounds']}.*"
+        for when, name in ((w.get("memory", {}).get("round"), "then"), (w["rounds"], "at_the_end")):
+            if "memory" in w:
+                yield f"| {w['workload']} memory after round {when} | {w['memory'][name] / 2**20:,.0f} MB | |"
 
 
 def clustered() -> Iterator[str]:

@@ -145,8 +145,9 @@ def test_a_group_that_does_not_exist_is_left_out(toy: Federation, tmp_path: Path
     def spoilt(reply: Any) -> Any:
         (said,) = records([reply.content])
         if reply.metadata.src_node_id == 101 and isinstance(said, Answered):
-            far = {"choice": 10**6}
-            answers = [{**o.answer, **far} if "choice" in (o.answer or {}) else o.answer for o in said.outcomes]
+            answers = [dict(o.answer or {}) for o in said.outcomes]
+            for answer in answers:
+                answer |= {"choice": 10**6} if "choice" in answer else {}
             new = tuple(replace(o, answer=a) for o, a in zip(said.outcomes, answers, strict=True))
             reply.content = to_content(pack(replace(said, outcomes=new)))
         return reply
