@@ -219,7 +219,7 @@ def test_the_halves_of_the_arena_take_turns_and_what_lies_there_is_not_sent() ->
             work(worker, units(name), [TASK])
     rows = [pickle.loads(data)[0] for data in sent[1:]]
     assert [row[1]["update"][0] for row in rows] == [0, 1 << 15, 0]
-    assert [sorted(row[0]) for row in rows] == [["count", "loss"]] * 3
+    assert [sorted(row[0].answer) for row in rows] == [["count", "loss"]] * 3
 
 
 def test_a_worker_whose_parent_is_gone_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

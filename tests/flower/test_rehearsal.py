@@ -62,6 +62,14 @@ def models(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in (path / "models").iterdir()}
 
 
+def simulated(run: str, out: Path) -> Path:
+    """The folder of the same run without sites."""
+    name, *words = run.split()
+    keys: dict[str, Any] = {**DATA, **dict(word.split("=") for word in words)}
+    shoal.run(name, engine="serial", out=out, **keys)
+    return out
+
+
 @pytest.mark.parametrize("name", SIX)
 def test_groups_and_models_are_those_of_simulation(name: str, folder: Path) -> None:
     """`rehearse` compares the files of models, bit for bit; groups are compared here."""
@@ -107,10 +115,7 @@ def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> Non
         federation.stop("run")
         federation.submit(deadline=240.0, resume=True)
         federation.wait(LIMIT)
-    name, *words = run.split()
-    keys: dict[str, Any] = {**DATA, **dict(word.split("=") for word in words)}
-    shoal.run(name, engine="serial", out=folder / "simulation", **keys)
-    assert models(out) == models(folder / "simulation")
+    assert models(out) == models(simulated(run, folder / "simulation"))
     assert not [e for e in events(out) if e["kind"] in ("left out", "lost its memory")]
     until(lambda: not federation.numbers(), "processes are left")
 
@@ -128,10 +133,7 @@ def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumes(folder:
         federation.start_superlink()
         federation.submit(deadline=240.0, resume=True)
         federation.wait(LIMIT)
-    name, *words = run.split()
-    keys: dict[str, Any] = {**DATA, **dict(word.split("=") for word in words)}
-    shoal.run(name, engine="serial", out=folder / "simulation", **keys)
-    assert models(out) == models(folder / "simulation")
+    assert models(out) == models(simulated(run, folder / "simulation"))
 
 
 def test_strangers_are_refused(folder: Path) -> None:

@@ -17,6 +17,7 @@ from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 from shoal.types import Array
+from tests.kernels.against_torch import errors_in_single, same_in_double
 
 pytestmark = pytest.mark.skipif(native() is None, reason="there is no native kernel")
 
@@ -74,25 +75,15 @@ def problem(name: str, precision: str = "float64") -> tuple[Layout, Array, Array
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 @pytest.mark.parametrize("name", MODELS)
 def test_in_double_precision_it_is_ordinary_training(name: str, solver: SGD) -> None:
-    layout, start_P, x, y = problem(name)
-    key = Key(4).at(3).of("ann")
-    one, two = (solver(Net(layout, Arithmetic(kernel=k)), start_P, x, y, key) for k in ("torch", "native"))
-    np.testing.assert_allclose(two.update_P, one.update_P, rtol=0, atol=1e-12)
-    assert two.loss == pytest.approx(one.loss, rel=1e-12)
-    assert one.update_P.any() == (solver.passes(19) > 0)
+    same_in_double(problem(name), solver)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_in_single_precision_it_is_as_close_to_the_truth_as_torch(name: str) -> None:
     """Medians over all weights, against double precision; a unit may flip under another order of sums."""
-    layout, start_P, x, y = problem(name, "float32")
-    exact, wide_P, _, _ = problem(name)
-    wide_P[:] = start_P
-    solver, key = SGD(epochs=2, batch=6, lr=0.1), Key(4)
-    truth_P = solver(Net(exact), wide_P, x.astype(float), y, key).update_P
-    for kernel in ("torch", "native"):
-        update_P = solver(Net(layout, Arithmetic(kernel=kernel)), start_P, x, y, key).update_P
-        assert np.median(np.abs(update_P - truth_P)) <= 3e-6 * np.abs(truth_P).max(), kernel
+    solver = SGD(epochs=2, batch=6, lr=0.1)
+    for kernel, error_P, truth_P in errors_in_single(problem(name, "float32"), problem(name), solver):
+        assert np.median(error_P) <= 3e-6 * np.abs(truth_P).max(), kernel
 
 
 @pytest.mark.parametrize("name", ["two stages", "batch norm"])

@@ -25,6 +25,7 @@ from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 from shoal.types import Array
+from tests.kernels.against_torch import errors_in_single, same_in_double
 
 best = native()
 pytestmark = pytest.mark.skipif(best is None, reason="there is no native kernel")
@@ -78,27 +79,15 @@ def problem(name: str, precision: str = "float64") -> tuple[Layout, Array, Array
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 @pytest.mark.parametrize("name", MODELS)
 def test_in_double_precision_it_is_ordinary_training(name: str, solver: SGD) -> None:
-    layout, start_P, x, y = problem(name)
-    key = Key(4).at(3).of("ann")
-    nets = [Net(layout, Arithmetic(kernel=kernel)) for kernel in ("torch", "native")]
-    assert nets[1].native is not None
-    one, two = (solver(net, start_P, x, y, key) for net in nets)
-    np.testing.assert_allclose(two.update_P, one.update_P, rtol=0, atol=1e-12)
-    assert two.loss == pytest.approx(one.loss, rel=1e-12)
-    assert one.update_P.any() == (solver.passes(19) > 0)
+    same_in_double(problem(name), solver)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_in_single_precision_it_is_as_close_to_the_truth_as_torch(name: str) -> None:
     """Eight steps, each of which rounds weights below 1 by up to 3e-8."""
-    layout, start_P, x, y = problem(name, "float32")
-    exact, wide_P, _, _ = problem(name)
-    wide_P[:] = start_P
-    solver, key = SGD(epochs=2, batch=6, lr=0.3), Key(4)
-    truth_P = solver(Net(exact), wide_P, x.astype(float), y, key).update_P
-    for kernel in ("torch", "native"):
-        update_P = solver(Net(layout, Arithmetic(kernel=kernel)), start_P, x, y, key).update_P
-        assert np.abs(update_P - truth_P).max() <= 4e-7, kernel
+    solver = SGD(epochs=2, batch=6, lr=0.3)
+    for kernel, error_P, _ in errors_in_single(problem(name, "float32"), problem(name), solver):
+        assert error_P.max() <= 4e-7, kernel
 
 
 @pytest.mark.parametrize("variant", runnable)

@@ -232,16 +232,7 @@ class LocalCohort:
         return updates_MP, sums_N / np.maximum(seen_N, 1)
 
     def train_chains(self, solver: Solver, lengths_M: Array, key: Key) -> tuple[Array, Array] | None:
-        """Clients one after the other, each from where the one before it ended; None: not at once.
-
-        Args:
-            solver: Trains.
-            lengths_M: How many clients each chain has, none of them 0.
-            key: The randomness of the call; each client's is `key.of(client)`.
-
-        Returns:
-            The update of each chain, and the mean loss of each client.
-        """
+        """Clients one after the other, each from where the one before it ended; None: not at once."""
         assert isinstance(solver, SGD) and self.models_KP is not None
         if keeps_momentum(solver):
             return None

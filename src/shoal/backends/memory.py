@@ -59,6 +59,36 @@ def rows_in(value: Any, pool_VP: Array) -> tuple[int, ...] | None:
     return tuple(range(first, first + (1 if value.ndim == 1 else len(value))))
 
 
+class Memories:
+    """What clients keep, by client: what they kept in a round counts when the round does.
+
+    >>> memories = Memories()
+    >>> memories.pending["ann"] = {"n": 1}
+    >>> memories.commit()
+    >>> memories.pending["ann"] = {"n": 2}
+    >>> memories.rollback()
+    >>> memories.of("ann"), memories.of("bob")
+    ({'n': 1}, {})
+    """
+
+    def __init__(self, committed: Mapping[str, Memory] | None = None) -> None:
+        self.committed: dict[str, Memory] = dict(committed or {})
+        self.pending: dict[str, Memory] = {}
+
+    def commit(self) -> None:
+        """The round counts."""
+        if self.pending:
+            self.committed, self.pending = {**self.committed, **self.pending}, {}
+
+    def rollback(self) -> None:
+        """The round does not count."""
+        self.pending = {}
+
+    def of(self, client: str) -> Memory:
+        """What a client keeps now."""
+        return self.pending.get(client, self.committed.get(client)) or {}
+
+
 class Library:
     """The vectors that clients keep, each once, numbered for good."""
 

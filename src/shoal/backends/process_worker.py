@@ -7,6 +7,7 @@ import pickle
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from queue import SimpleQueue
@@ -107,18 +108,15 @@ class ProcessWorker:
                     places[name] = (at, value.shape, value.dtype.str)
                     at += -(-value.nbytes // 64) * 64
                     del answer[name]
-            left = None if outcome.answer is None else answer
-            packed.append((left, places, dict(outcome.memories), outcome.failed))
+            packed.append((outcome if outcome.answer is None else replace(outcome, answer=answer), places))
         return pickle.dumps(packed, protocol=5)
 
 
 def unpack(data: bytes, arena: Block) -> Iterator[Outcome]:
     """The other side of `ProcessWorker.pack`, in the parent; arrays are copied out of the arena."""
-    for answer, places, memories, failures in pickle.loads(data):
-        if answer is not None:
-            for name, (at, shape, dtype) in places.items():
-                answer[name] = arena.array(shape, np.dtype(dtype), at).copy()
-        yield Outcome(answer, memories, failures)
+    for outcome, places in pickle.loads(data):
+        far = {name: arena.array(shape, np.dtype(dtype), at).copy() for name, (at, shape, dtype) in places.items()}
+        yield replace(outcome, answer={**outcome.answer, **far}) if far else outcome
 
 
 def main(fd: int) -> None:

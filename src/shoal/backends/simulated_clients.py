@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.backends.backend import Outcome, Unit
 from shoal.backends.cohort import KernelData, LocalCohort
-from shoal.backends.memory import Library, refer
+from shoal.backends.memory import Library, Memories, refer
 from shoal.backends.site import one_thread
 from shoal.backends.unit import Chain, explain
 from shoal.data.federation import Source
@@ -38,15 +38,14 @@ class SimulatedClients:
         """Nobody remembers anything; vectors are those of this layout."""
         self._layout = layout
         self._library = Library(np.zeros((0, layout.size), layout.dtype))
-        self._committed: dict[str, Memory] = {}
-        self._pending: dict[str, Memory] = {}
+        self._kept = Memories()
         self._begin(None)
 
     def keep(self, numbers: Sequence[int]) -> None:
         """What the clients of these units of the last run want to keep is kept until the round ends."""
         for number in numbers if self._offered else ():
             for client, memory in self._offered.get(number, {}).items():
-                self._pending[client] = self._library.file(memory, self._sent_KP, self._filed)
+                self._kept.pending[client] = self._library.file(memory, self._sent_KP, self._filed)
 
     def whole_cohort(
         self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array, key: Key
@@ -56,8 +55,7 @@ class SimulatedClients:
         if data is None or not sent_alike(task, models_KP, which_N):
             return None
         self._begin(models_KP)
-        vectors_VP, places_N = self.snapshot()[1], data.federation.places(cohort)
-        at_work = LocalCohort(data, cohort, places_N, models_KP, which_N, self._memory, vectors_VP, self._threads)
+        at_work = self._at_work(data, cohort, models_KP, which_N)
         try:
             with one_thread():
                 answers = task.for_cohort(at_work, key)
@@ -68,7 +66,7 @@ class SimulatedClients:
         if answers is not None and answers.memories:
             row = {client: i for i, client in enumerate(cohort)}
             for client, memory in answers.memories.items():
-                self._offered[row[client]] = {client: refer(memory, models_KP, vectors_VP)}
+                self._offered[row[client]] = {client: refer(memory, models_KP, at_work.vectors_VP)}
         return answers
 
     def chains_at_once(self, units: Sequence[Unit], models_KP: Array | None) -> list[Outcome] | None:
@@ -79,8 +77,7 @@ class SimulatedClients:
             return None
         cohort, lengths_M = sum((chain.clients for chain in full), ()), np.array([len(c.clients) for c in full])
         which_N = np.repeat([chain.which for chain in full], lengths_M)
-        vectors_VP, places_N = self.snapshot()[1], data.federation.places(cohort)
-        at_work = LocalCohort(data, cohort, places_N, models_KP, which_N, self._memory, vectors_VP, self._threads)
+        at_work = self._at_work(data, cohort, models_KP, which_N)
         try:
             with one_thread():
                 answers = full[0].task.for_chains(at_work, lengths_M, full[0].key)
@@ -102,16 +99,15 @@ class SimulatedClients:
 
     def commit(self) -> None:
         """The round counts."""
-        if self._pending:
-            self._committed, self._pending = {**self._committed, **self._pending}, {}
+        self._kept.commit()
 
     def rollback(self) -> None:
         """The round does not count."""
-        self._pending = {}
+        self._kept.rollback()
 
     def snapshot(self) -> tuple[Mapping[str, Memory], Array]:
         """Committed memories by client, and the vectors at which they point."""
-        return self._committed, self._library.rows_VP
+        return self._kept.committed, self._library.rows_VP
 
     def restore(self, memories: Mapping[str, Memory], vectors_VP: Array) -> None:
         """Clients remember what they did at a snapshot, if it is one of this layout."""
@@ -122,7 +118,7 @@ class SimulatedClients:
                     rows = f"{', '.join(map(str, ref.rows)) or 'none'} as {name!r}"
                     raise BadInput(f"client {client!r} keeps the vectors {rows}; there are {len(vectors_VP)} of them")
         self.forget(self._layout)
-        self._committed, self._library = dict(memories), Library(np.ascontiguousarray(vectors_VP))
+        self._kept, self._library = Memories(memories), Library(np.ascontiguousarray(vectors_VP))
 
     def _begin(self, models_KP: Array | None) -> None:
         """A run begins: nothing is offered yet."""
@@ -138,14 +134,14 @@ class SimulatedClients:
             self._laid_out = self._source, self._net, KernelData.of(self._net, self._source.in_memory)
         return self._laid_out[2]
 
-    def _memory(self, client: str) -> Memory:
-        """What a client keeps now."""
-        return self._pending.get(client, self._committed.get(client)) or {}
+    def _at_work(self, data: KernelData, cohort: Cohort, models_KP: Array | None, which_N: Array) -> LocalCohort:
+        """Clients as the kernel's calls see them."""
+        places_N, vectors_VP = data.federation.places(cohort), self._library.rows_VP
+        return LocalCohort(data, cohort, places_N, models_KP, which_N, self._kept.of, vectors_VP, self._threads)
 
     def _memories(self, clients: Sequence[str]) -> dict[str, Memory]:
         """What these clients keep now; those that keep nothing are not in it."""
-        found = {c: self._pending.get(c, self._committed.get(c)) for c in clients}
-        return {c: memory for c, memory in found.items() if memory}
+        return {c: memory for c in clients if (memory := self._kept.of(c))}
 
     def _offer(self, number: int, outcome: Outcome) -> tuple[int, Outcome]:
         """A unit is done; what its clients want to keep waits."""

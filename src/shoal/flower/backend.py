@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.backends.backend import Outcome, Unit, failed
+from shoal.backends.memory import Memories
 from shoal.backends.unit import Chain, OneClient
 from shoal.data.federation import Source
 from shoal.errors import BadInput
@@ -43,8 +44,7 @@ class Flower:
     def open(self, layout: Layout, arithmetic: Arithmetic) -> None:
         """A new run begins; clients remember nothing."""
         self._layout, self._arithmetic = layout, arithmetic
-        self._committed: dict[str, Memory] = {}
-        self._pending: dict[str, Memory] = {}
+        self._kept = Memories()
         self._offered: dict[int, Mapping[str, Memory]] = {}
         self._last = (-1, 0)  # round and number of the last call
 
@@ -76,25 +76,24 @@ class Flower:
     def keep(self, numbers: Sequence[int]) -> None:
         """The versions of these units of the last run count, if the round does."""
         for number in numbers:
-            self._pending |= self._offered.get(number, {})
+            self._kept.pending |= self._offered.get(number, {})
 
     def commit(self) -> None:
         """The round counts."""
-        if self._pending:
-            self._committed, self._pending = {**self._committed, **self._pending}, {}
+        self._kept.commit()
 
     def rollback(self) -> None:
         """The round does not count."""
-        self._pending = {}
+        self._kept.rollback()
 
     def snapshot(self) -> tuple[Mapping[str, Memory], Array]:
         """Which version of its memory each client has."""
-        return self._committed, np.zeros((0, self._layout.size), self._layout.dtype)
+        return self._kept.committed, np.zeros((0, self._layout.size), self._layout.dtype)
 
     def restore(self, memories: Mapping[str, Memory], vectors_VP: Array) -> None:
         """Clients go on with the versions that they had at a snapshot."""
-        self._committed, self._pending = dict(memories), {}
-        self._rounds = {self.begun: self._committed}
+        self._kept = Memories(memories)
+        self._rounds = {self.begun: self._kept.committed}
 
     def remember(self, round: int, oldest: int) -> None:
         """A round is over: sites keep what they had after it for as long as a checkpoint may lead back to it.
@@ -103,7 +102,7 @@ class Flower:
             round: Its number.
             oldest: The round of the oldest checkpoint.
         """
-        self._rounds[round] = self._committed
+        self._rounds[round] = self._kept.committed
         self._rounds = {t: memories for t, memories in self._rounds.items() if t >= oldest}
 
     def close(self) -> None:
@@ -163,7 +162,7 @@ class Flower:
             arithmetic=self._arithmetic,
             models=tuple(records[k][0] for k in sent),
             units=tuple(replace(unit, which=place.get(unit.which, -1)) for unit in units),
-            memories={c: self._memory(c) for c in sorted(who) if self._memory(c)},
+            memories={c: memory for c in sorted(who) if (memory := self._kept.of(c))},
             needed={c: self._needed(c) for c in sorted(who)},
         )
         seen: dict[int, str] = {}
@@ -185,12 +184,9 @@ class Flower:
         self._last = (round, self._last[1] + 1 if self._last[0] == round else 0)
         return f"{round}-{self._last[1]}"
 
-    def _memory(self, client: str) -> Memory:
-        return self._pending.get(client, self._committed.get(client)) or {}
-
     def _needed(self, client: str) -> tuple[str, ...]:
         """The versions of a client's memory that may still be asked for."""
-        kept = (self._pending, self._committed, *self._rounds.values())
+        kept = (self._kept.pending, self._kept.committed, *self._rounds.values())
         return tuple(sorted({memories[client]["at"] for memories in kept if client in memories}))
 
 

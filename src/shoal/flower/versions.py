@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.backends.memory import look_up
+from shoal.flower.resident import locked
 from shoal.store import codec
 from shoal.types import Array, Memory, Ref
 
@@ -113,8 +113,7 @@ class Counts:
 
     def add(self, client: str, task: str) -> None:
         """Once more; on disk before the answer leaves, whoever else counts in this folder."""
-        with self.path.with_suffix(".lock").open("a") as door:
-            fcntl.flock(door, fcntl.LOCK_EX)
+        with locked(self.path.with_suffix(".lock")):
             done = self._read()
             done[f"{task} {client}"] = done.get(f"{task} {client}", 0) + 1
             partial = self.path.with_name(f".{self.path.name}.partial")

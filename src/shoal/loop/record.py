@@ -101,38 +101,25 @@ def joined(portions: Sequence[Answers]) -> Answers:
 def test_figures(got: Answers, serving: Serving) -> Row:
     right_N, total_N, has = got["right"], got["total"], got["total"] > 0
     accuracy_N = np.where(has, right_N / np.maximum(total_N, 1), math.nan)
-    by_class = class_figures(got, serving) if "true" in got.fields else {}
-    row: Row = {
-        "accuracy": to_json(metrics.weighted_accuracy(right_N, total_N)),
-        **{name: by_class.pop(name) for name in ("f1", "f1_pooled") if name in by_class},
+    f1_N = metrics.client_f1(got.fields) if "true" in got.fields else None  # it needs counts by class
+    row: Row = {"accuracy": to_json(metrics.weighted_accuracy(right_N, total_N))}
+    if f1_N is not None:
+        row["f1"] = to_json(np.nanmean(f1_N) if has.any() else math.nan)
+        row["f1_pooled"] = to_json(metrics.macro_f1(*(got[name].sum(0) for name in ("true", "predicted", "both"))))
+    row |= {
         "worst": to_json(metrics.worst_tenth(accuracy_N)),
         "test_loss": to_json(mean_loss(got["loss"], total_N)),
         "clients": {"ids": list(got.cohort), "right": right_N.tolist(), "total": total_N.tolist()},
     }
     if serving.is_grouped:
-        pick = by_group(got, serving)
+        which_N = serving.which(got.cohort)
+        pick = [which_N == k for k in range(len(serving.models_KP))]
         row["group_accuracy"] = [to_json(metrics.weighted_accuracy(right_N[p], total_N[p])) for p in pick]
+        if f1_N is not None:
+            row["group_f1"] = [to_json(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
         row["group_loss"] = [to_json(mean_loss(got["loss"][p], total_N[p])) for p in pick]
-    return row | by_class
-
-
-def by_group(got: Answers, serving: Serving) -> list[Array]:
-    """Who is in each group."""
-    which_N = serving.which(got.cohort)
-    return [which_N == k for k in range(len(serving.models_KP))]
-
-
-def class_figures(got: Answers, serving: Serving) -> Row:
-    """F1, and what labels the clients of each group have: figures that need counts by class."""
-    has, f1_N = got["total"] > 0, metrics.client_f1(got.fields)
-    row: Row = {
-        "f1": to_json(np.nanmean(f1_N) if has.any() else math.nan),
-        "f1_pooled": to_json(metrics.macro_f1(got["true"].sum(0), got["predicted"].sum(0), got["both"].sum(0))),
-    }
-    if serving.is_grouped:
-        pick = by_group(got, serving)
-        row["group_f1"] = [to_json(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
-        row["labels"] = {"samples": [got["true"][p].sum(0).tolist() for p in pick]}
+        if f1_N is not None:
+            row["labels"] = {"samples": [got["true"][p].sum(0).tolist() for p in pick]}
     return row
 
 
