@@ -24,6 +24,8 @@ NO_MIRROR = {  # below tests/
     "data/partition/test_contract.py": "what all partitions promise",
     "experiment/test_kill.py": "a run that is killed resumes to the same bits, through all layers",
     "experiment/test_misbehaviour.py": "clients that fail, through all layers",
+    "flower/test_outages.py": "sites that cannot be reached for a while, with real processes",
+    "flower/test_sites.py": "the files of docs/sites, with real processes",
     "kernels/test_conv.py": "conv.h, which is C",
     "kernels/test_groups.py": "runs whose clients train in C, beside torch",
     "kernels/test_mmd.py": "mmd.h, which is C",

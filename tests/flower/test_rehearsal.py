@@ -5,26 +5,22 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
-import shoal
+from tests.flower.real import DATA, LIMIT, away, events, learned, models, rounds, simulated, sites, until
+
 from shoal.flower.keys import make_keys, make_site_key
 from shoal.flower.policy import policy_text
-from shoal.flower.rehearsal import NAME, Rehearsal, free_port, read_rows
-from shoal.flower.rehearse import dealt, rehearse
+from shoal.flower.rehearsal import NAME, Rehearsal, free_port
+from shoal.flower.rehearse import rehearse
 from shoal.store.folder import Folder
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 1500.0  # seconds that a run may take on a machine that has much else to do
-DATA = {"data": "digits", "partition": "permuted:clients=6", "seed": "1"}
 SIX: dict[str, dict[str, str]] = {
     "fedavg": {},
     "flexcfl": {"groups": "2", "migration": "aligned", "drift": "swap-all:0.3"},
@@ -33,41 +29,6 @@ SIX: dict[str, dict[str, str]] = {
     "wecfl": {"groups": "2"},
     "fedgsp": {"beta": "3", "alpha": "1"},
 }
-
-
-@pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="shoal") as name:  # a socket's path must be short
-        yield Path(name)
-
-
-def until(condition: Callable[[], Any], what: str) -> None:
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.2)
-
-
-def rounds(out: Path) -> int:
-    return len(list(read_rows(out / "records.jsonl"))) - 1
-
-
-def events(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
-
-
-def models(path: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in (path / "models").iterdir()}
-
-
-def simulated(run: str, out: Path) -> Path:
-    """The folder of the same run without sites."""
-    name, *words = run.split()
-    keys: dict[str, Any] = {**DATA, **dict(word.split("=") for word in words)}
-    shoal.run(name, engine="serial", out=out, **keys)
-    return out
 
 
 @pytest.mark.parametrize("name", SIX)
@@ -86,27 +47,22 @@ def test_groups_and_models_are_those_of_simulation(name: str, folder: Path) -> N
 
 
 def test_a_site_that_is_killed_comes_back(folder: Path) -> None:
-    out = folder / "run"
-    sites = {name: {**DATA, **own} for name, own in dealt(DATA, 3).items()}
-    with Rehearsal(folder, sites, "fedavg rounds=6 lr=0.1 seed=1 eval_every=9", out, print) as federation:
+    out, run = folder / "run", "fedavg rounds=6 lr=0.1 seed=1 eval_every=9"
+    with Rehearsal(folder, sites(3), run, out, print) as federation:
         federation.submit(deadline=240.0)
         until(lambda: rounds(out) >= 1, "no round")
         federation.stop("site-2", signal.SIGKILL)
-        until(lambda: any(e["kind"] == "left out" for e in events(out)), "the site was not missed")
+        until(lambda: events(out, "left out"), "the site was not missed")
         federation.start_site("site-2")
         federation.wait(LIMIT)
-    told = events(out)
-    assert {e["client"] for e in told if e["kind"] == "left out"} == {"1", "4"}
-    left = [e["round"] for e in told if e["kind"] == "left"]
-    joined = [e["round"] for e in told if e["kind"] == "joined" and e["round"] > 0]
-    assert len(joined) >= 1 if left else True  # it was back before anybody noticed, or it joined again
-    assert Folder(out).history()[-1]["trained"] == 6
+    assert {e["client"] for e in events(out, "left out")} == {"1", "4"}
+    assert learned(out)[-1][0] == 6
+    assert models(out) == simulated(run, folder / "simulation", away(out))
 
 
 def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> None:
     out, run = folder / "run", "flexcfl groups=2 rounds=3 lr=0.1 seed=1 migration=aligned checkpoint_every=1"
-    sites = {name: {**DATA, **own} for name, own in dealt(DATA, 3).items()}
-    with Rehearsal(folder, sites, run, out, print) as federation:
+    with Rehearsal(folder, sites(3), run, out, print) as federation:
         federation.submit(deadline=240.0)
         until(lambda: rounds(out) >= 1, "no round")
         (process,) = federation.numbers("flwr-serverapp")
@@ -115,15 +71,14 @@ def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> Non
         federation.stop("run")
         federation.submit(deadline=240.0, resume=True)
         federation.wait(LIMIT)
-    assert models(out) == models(simulated(run, folder / "simulation"))
-    assert not [e for e in events(out) if e["kind"] in ("left out", "lost its memory")]
+    assert models(out) == simulated(run, folder / "simulation")
+    assert not events(out, "left out", "lost its memory")
     until(lambda: not federation.numbers(), "processes are left")
 
 
 def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumes(folder: Path) -> None:
     out, run = folder / "run", "fedavg rounds=3 lr=0.1 seed=1 momentum=0.9 momentum_memory=kept checkpoint_every=1"
-    sites = {name: {**DATA, **own} for name, own in dealt(DATA, 2).items()}
-    with Rehearsal(folder, sites, run, out, print) as federation:
+    with Rehearsal(folder, sites(2), run, out, print) as federation:
         federation.submit(deadline=240.0)
         until(lambda: rounds(out) >= 1, "no round")
         federation.stop("superlink", signal.SIGKILL)
@@ -133,7 +88,7 @@ def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumes(folder:
         federation.start_superlink()
         federation.submit(deadline=240.0, resume=True)
         federation.wait(LIMIT)
-    assert models(out) == models(simulated(run, folder / "simulation"))
+    assert models(out) == simulated(run, folder / "simulation")
 
 
 def test_strangers_are_refused(folder: Path) -> None:

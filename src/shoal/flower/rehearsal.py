@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from shoal.errors import BadInput, ShoalError
 from shoal.flower.app_files import init_app
@@ -39,27 +39,34 @@ class Rehearsal:
         run: The words of the run.
         out: The run folder.
         tell: Is told what happens, line by line.
+        host: The address of the SuperLink; another one than loopback's if sites have networks of their own.
     """
 
     def __init__(
-        self, folder: Path, sites: Mapping[str, Mapping[str, Any]], run: str, out: Path, tell: Callable[[str], None]
+        self,
+        folder: Path,
+        sites: Mapping[str, Mapping[str, Any]],
+        run: str,
+        out: Path,
+        tell: Callable[[str], None],
+        host: str = "127.0.0.1",
     ) -> None:
         self.folder, self.sites, self.out, self.tell = folder.absolute(), dict(sites), out.absolute(), tell
-        self._run, self.port = run, free_port()
+        self._run, self.host, self.port = run, host, free_port(host)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._logs: list[IO[bytes]] = []
         self._environment = {**os.environ, **QUIET, "FLWR_HOME": str(self.folder / "flwr")}
         self._environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
-    def __enter__(self) -> Rehearsal:
+    def __enter__(self) -> Self:
         keys = self.folder / "keys"
-        make_keys(keys, ["127.0.0.1", "localhost"], list(self.sites))
+        make_keys(keys, [self.host, "localhost"], list(self.sites))
         self.tell(f"keys        {keys}: an authority, a certificate of the SuperLink, a key per site")
         init_app(self.folder / "app", self._run, self.out, len(self.sites))
         self.tell(f"app         {self.folder / 'app'}: what `flwr run` starts")
         home = self.folder / "flwr"
         home.mkdir(parents=True, exist_ok=True)
-        address = f'address = "127.0.0.1:{self.port}"\nroot-certificates = "{keys / "ca.crt"}"\n'
+        address = f'address = "{self.host}:{self.port}"\nroot-certificates = "{keys / "ca.crt"}"\n'
         (home / "config.toml").write_text(f'[superlink]\ndefault = "{NAME}"\n\n[superlink.{NAME}]\n{address}')
         try:
             self.start_superlink()
@@ -82,14 +89,19 @@ class Rehearsal:
 
     def start_superlink(self) -> None:
         """Start the SuperLink, and wait until it listens."""
+        self.start("superlink", self.superlink_command())
+        address = self.host, self.port
+        wait_for(lambda: listens(*address) or self._ended("superlink"), 120, "the SuperLink does not listen")
+        self.tell(f"superlink   https://{self.host}:{self.port}, nodes must have a registered key")
+
+    def superlink_command(self) -> list[str]:
+        """The command of the SuperLink, word by word."""
         keys = self.folder / "keys"
         tls = {"certfile": "server.crt", "keyfile": "server.key", "ca-certfile": "ca.crt"}
         words = [word for key, file in tls.items() for word in (f"--ssl-{key}", str(keys / file))]
         words += ["--enable-supernode-auth", "--disable-runtime-dependency-installation"]
-        words += ["--host", "127.0.0.1", "--port", str(self.port), "--database", str(self.folder / "superlink.db")]
-        self.start("superlink", ["flower-superlink", *words])
-        wait_for(lambda: listens(self.port) or self._ended("superlink"), 120, "the SuperLink does not listen")
-        self.tell(f"superlink   https://127.0.0.1:{self.port}, nodes must have a registered key")
+        words += ["--host", self.host, "--port", str(self.port), "--database", str(self.folder / "superlink.db")]
+        return ["flower-superlink", *words]
 
     def start_site(self, site: str) -> None:
         """Start the SuperNode of a site.
@@ -97,15 +109,25 @@ class Rehearsal:
         Args:
             site: Its name.
         """
-        state = self.folder / "state" / site
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        config = {**self.sites[site], "state": str(state)}
-        text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
-        words = ["--root-certificates", str(self.folder / "keys" / "ca.crt"), "--superlink", f"127.0.0.1:{self.port}"]
+        self.state(site).mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.start(site, self.site_command(site))
+        self.tell(f"site        {site}: {self.node_config(site)}")
+
+    def site_command(self, site: str) -> list[str]:
+        """The command of a site's SuperNode, word by word."""
+        words = ["--root-certificates", str(self.folder / "keys" / "ca.crt"), "--superlink", f"{self.host}:{self.port}"]
         words += ["--auth-supernode-private-key", str(self.folder / "keys" / f"{site}.key")]
-        words += ["--host", "127.0.0.1", "--port", str(free_port()), "--node-config", text]
-        self.start(site, ["flower-supernode", *words])
-        self.tell(f"site        {site}: {text}")
+        words += ["--host", "127.0.0.1", "--port", str(free_port()), "--node-config", self.node_config(site)]
+        return ["flower-supernode", *words]
+
+    def node_config(self, site: str) -> str:
+        """The node-config of a site, as a SuperNode takes it."""
+        config = {**self.sites[site], "state": str(self.state(site))}
+        return " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
+
+    def state(self, site: str) -> Path:
+        """The folder of a site's own."""
+        return self.folder / "state" / site
 
     def submit(self, **config: Any) -> subprocess.Popen[bytes]:
         """Start the run; its log is `run.log`.
@@ -224,17 +246,17 @@ def found(command: str) -> str:
     return path
 
 
-def free_port() -> int:
+def free_port(host: str = "127.0.0.1") -> int:
     """A port that nobody has."""
     with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
+        door.bind((host, 0))
         return int(door.getsockname()[1])
 
 
-def listens(port: int) -> bool:
+def listens(host: str, port: int) -> bool:
     """Whether somebody listens at a port."""
     with socket.socket() as line:
-        return line.connect_ex(("127.0.0.1", port)) == 0
+        return line.connect_ex((host, port)) == 0
 
 
 def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
