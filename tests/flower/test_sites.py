@@ -111,7 +111,6 @@ AROUND = (  # ways to a path that the door does not have
     CONTROL,
     "/v1/runtime/get-nodes",
     "/",
-    "/v1/fleet",
     "/v1/fleet/../control/list-runs",
     "/v1/fleet/%2e%2e/control/list-runs",
     "/v1/fleet/..%2fcontrol/list-runs",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,14 +61,33 @@ def rehearse(
     run = " ".join([*algorithms, *(f"{k}={v}" for k, v in pairs.items() if k not in OF_SITES or k == "seed")])
     more = {} if policy is None else {"policy": str(policy.expanduser().absolute())}
     configs = {name: {**theirs, **own, **more} for name, own in dealt(theirs, sites).items()}
+    begin = time.monotonic()
     with Rehearsal(place, configs, run, out, tell) as federation:
         tell(f"run         {run}")
         federation.submit()
         summary = federation.wait(seconds)
     tell(f"end         {summary['rounds']} rounds, {summary['left_out']} answers left out; all processes ended")
+    logs = [(place / f"{site}.log").read_text(errors="replace") for site in configs]
+    tell(f"messages    {counted(logs)}; {(time.monotonic() - begin) / 60:.1f} minutes in all")
     if compare:
         tell(f"simulation  {verdict(algorithms[0], pairs, place / 'simulation', out)}")
     return out
+
+
+def counted(logs: Sequence[str]) -> str:
+    """How many messages the sites of a run received, by what their SuperNodes wrote.
+
+    >>> hello, call = "Receiving: query.hello message", "[RUN 7, ROUND {}-0]\\nINFO: Receiving: train.call message"
+    >>> counted([chr(10).join([hello, call.format(1), call.format(1), call.format(2)])])
+    '2, 1 to 1 site in rounds 1 to 2, and 1 to ask who is there'
+    """
+    text = "\n".join(logs)
+    rounds = Counter(int(t) for t in re.findall(r"ROUND (\d+)-\d+\].*\n.*Receiving: train\.call ", text))
+    hellos, sites = len(re.findall(r"Receiving: query\.hello ", text)), f"{len(logs)} site{'s'[: len(logs) != 1]}"
+    if not rounds:
+        return f"none to {sites} that their logs tell of"
+    numbers = ", ".join(str(rounds[t]) for t in range(min(rounds), max(rounds) + 1))
+    return f"{numbers} to {sites} in rounds {min(rounds)} to {max(rounds)}, and {hellos} to ask who is there"
 
 
 def dealt(theirs: Mapping[str, str], sites: int) -> dict[str, dict[str, str]]:
