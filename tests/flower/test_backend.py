@@ -15,7 +15,7 @@ from tests.conftest import make_toy, small_net
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
 from flwr.app import Array as FlowerArray
-from flwr.app import ArrayRecord, ConfigRecord, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Error, Message, RecordDict
 from tests.flower.grid import OPEN, federation_of, records
 
 import shoal
@@ -351,6 +351,23 @@ def test_a_late_site_is_left_out_and_back_in_the_next_round(toy: Federation, tmp
     late = {(e["round"], e["client"]) for e in seen.events if "late: no answer within 30 s" in e.get("reason", "")}
     assert late == {(1, c) for c in toy.ids[1::3]}
     assert [len(row["clients"]["ids"]) for row in run.history if "clients" in row] == [8, 12]
+
+
+@pytest.mark.parametrize(("seconds", "reason"), [(31.0, "late: no answer within 30 s"), (5.0, "failed: gone (code 3)")])
+def test_a_message_that_the_superlink_forgot_is_late_if_its_time_was_over(
+    seconds: float, reason: str, toy: Federation, tmp_path: Path
+) -> None:
+    """As Flower does: when the time of a message is over, it answers by itself that there is no such message."""
+    grid, nodes = federation_of(tmp_path, lambda t: toy)
+    now = [0.0]
+
+    def forget(message: Any) -> Any:
+        now[0] += seconds
+        return Message(Error(3, "gone"), reply_to=message)
+
+    vars(nodes)["_clock"] = lambda: now[0]
+    grid.nodes[101] = forget  # type: ignore[assignment]
+    assert list(nodes.exchange({101: to_content(pack(Hello()))}, "1-0")) == [(101, reason)]
 
 
 def test_the_fields_that_left_are_those_the_tasks_declare(toy: Federation, tmp_path: Path) -> None:

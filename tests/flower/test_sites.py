@@ -78,7 +78,7 @@ class Guided(Rehearsal):
     def start_superlink(self) -> None:
         super().start_superlink()
         (self.folder / "keys" / "policy.toml").write_text(policy_text(default_policy()))
-        (self.folder / "flwr" / "config.toml").write_text(
+        (self.home / "config.toml").write_text(
             self.here((FILES / "flwr.toml").read_text())
             + f'[superlink.rehearsal]\naddress = "127.0.0.1:{self.port}"\nroot-certificates = "{self.ca}"\n'
             + f'[superlink.outside]\naddress = "localhost:{self.door}"\nroot-certificates = "{self.ca}"\n'

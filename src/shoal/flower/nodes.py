@@ -20,6 +20,7 @@ from shoal.validate import MAX_COUNT
 __all__ = ["Nodes"]
 
 Event = Mapping[str, Any]
+FORGOTTEN = 3  # Flower's code for a message that the SuperLink does not have, or has no more
 
 
 class Nodes:
@@ -54,13 +55,15 @@ class Nodes:
         Yields:
             A node, and its answer as a record, or the reason why there is none as text.
         """
+        end = self._clock() + self.deadline  # before messages are made: Flower's time for them ends no earlier
         sent = [Message(content, node, CALL, ttl=self.deadline, group_id=group) for node, content in contents.items()]
         ids = list(self._grid.push_messages(sent)) or [None] * len(sent)
         waiting = {i: node for i, node in zip(ids, contents, strict=True) if i}
         yield from ((node, "the message could not be sent") for i, node in zip(ids, contents, strict=True) if not i)
-        end = self._clock() + self.deadline
         while waiting:
             for reply in self._grid.pull_messages(list(waiting)):
+                if reply.has_error() and reply.error.code == FORGOTTEN and self._clock() >= end - 1:
+                    continue  # its time is over: late, as below
                 node = waiting.pop(reply.metadata.reply_to_message_id, None)
                 if node is not None:
                     yield node, said(reply)

@@ -55,7 +55,8 @@ class Rehearsal:
         self._run, self.host, self.port = run, host, free_port(host)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._logs: list[IO[bytes]] = []
-        self._environment = {**os.environ, **QUIET, "FLWR_HOME": str(self.folder / "flwr")}
+        self.home = self.folder / ".flwr"  # Flower's own; hidden, since its config.toml is none of a run
+        self._environment = {**os.environ, **QUIET, "FLWR_HOME": str(self.home)}
         self._environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
     def __enter__(self) -> Self:
@@ -64,10 +65,9 @@ class Rehearsal:
         self.tell(f"keys        {keys}: an authority, a certificate of the SuperLink, a key per site")
         init_app(self.folder / "app", self._run, self.out, len(self.sites))
         self.tell(f"app         {self.folder / 'app'}: what `flwr run` starts")
-        home = self.folder / "flwr"
-        home.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True)
         address = f'address = "{self.host}:{self.port}"\nroot-certificates = "{keys / "ca.crt"}"\n'
-        (home / "config.toml").write_text(f'[superlink]\ndefault = "{NAME}"\n\n[superlink.{NAME}]\n{address}')
+        (self.home / "config.toml").write_text(f'[superlink]\ndefault = "{NAME}"\n\n[superlink.{NAME}]\n{address}')
         try:
             self.start_superlink()
             for site in self.sites:
@@ -196,7 +196,7 @@ class Rehearsal:
         Returns:
             Their numbers; none where the system does not tell (it is read from /proc).
         """
-        mark, found = f"FLWR_HOME={self.folder / 'flwr'}".encode(), list[int]()
+        mark, found = f"FLWR_HOME={self.home}".encode(), list[int]()
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 ours = mark in (entry / "environ").read_bytes().split(b"\0")
