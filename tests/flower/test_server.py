@@ -14,12 +14,14 @@ pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[fl
 from tests.flower.grid import LocalGrid, LocalNode, federation_of
 
 import shoal
+from shoal.analysis.advice import advise
+from shoal.analysis.compare import compare
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.flower.server import ServerConfig, play
 from shoal.report import report
-from shoal.store.folder import Folder
+from shoal.store.folder import Folder, flatten
 
 KEPT = "flexcfl groups=2 pretrain_steps=6 migration=aligned momentum=0.9 momentum_memory=kept rounds=4 seed=2 batch=8"
 
@@ -48,8 +50,16 @@ def test_a_federation_leaves_an_ordinary_run_folder(toy: Federation, tmp_path: P
     assert summary is not None and summary["rounds"] == 4 and summary["left_out"] == 0
     assert folder.config()["per_class"] is False
     assert len(folder.history()) == 5
+    assert folder.config()["engine"] == "flower"
+    (line,) = compare(tmp_path / "run")
+    best = line.figures["best_accuracy"]
+    assert best is not None and best.mean == summary["best_accuracy"]
+    advise("flexcfl", flatten(folder.config()), folder.history())
+    with pytest.raises(RunFolderError, match=r"federation of real sites; .* flwr run APP --run-config 'resume=true'"):
+        shoal.resume(tmp_path / "run", rounds=5)
     pytest.importorskip("plotly")
-    assert "12 clients" in report(tmp_path / "run").read_text()
+    page = report(tmp_path / "run").read_text()
+    assert "12 clients" in page and "Who is there" in page and "flwr run APP" in page
 
 
 class Killed(BaseException):

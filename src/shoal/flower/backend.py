@@ -34,6 +34,7 @@ class Flower:
         run: The mark of the run; the same when it is resumed.
     """
 
+    name = "flower"
     holds_data = False
 
     def __init__(self, nodes: Nodes, run: str) -> None:

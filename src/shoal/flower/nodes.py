@@ -12,6 +12,7 @@ import numpy as np
 from flwr.app import Message
 
 from shoal.errors import BadInput, ShoalError
+from shoal.flower.attendance import Attendance
 from shoal.flower.federation import Sites
 from shoal.flower.messages import CALL, HELLO, from_content, to_content
 from shoal.flower.records import Hello, Site, pack, printable, unpack
@@ -43,6 +44,7 @@ class Nodes:
         self._greeted: dict[str, tuple[int, float]] = {}  # message -> node and when it was sent
         self._first: Site | None = None
         self._classes, self._closed = 0, False
+        self.attendance = Attendance()
 
     def exchange(self, contents: Mapping[int, Any], group: str) -> Iterator[tuple[int, Any]]:
         """Send calls to nodes and collect what they answer, as it comes.
@@ -63,12 +65,19 @@ class Nodes:
             for reply in self._grid.pull_messages(list(waiting)):
                 node = waiting.pop(reply.metadata.reply_to_message_id, None)
                 if node is not None:
-                    yield node, said(reply)
+                    answer = said(reply)
+                    if not isinstance(answer, str):
+                        self.attendance.answered(node)
+                    yield node, answer
             if waiting and self._clock() >= end:
-                yield from ((node, f"late: no answer within {self.deadline:g} s") for node in waiting.values())
+                for node in waiting.values():
+                    self.attendance.late(node)
+                    yield node, f"late: no answer within {self.deadline:g} s"
                 return
             if waiting:
                 time.sleep(self._poll)
+                if self.attendance.due():
+                    self.attendance.look(set(self._grid.get_node_ids()), self.sites)
 
     def refresh(self) -> tuple[Event, ...]:
         """Look who is there: newcomers are greeted, who is gone is forgotten. Waits for nobody.
@@ -83,6 +92,8 @@ class Nodes:
         self.hosts = {client: node for client, node in self.hosts.items() if node in online}
         greeted = {node for node, _ in self._greeted.values()}
         new = sorted(online - set(self.sites) - greeted)
+        self.attendance.look(online, self.sites)
+        self.attendance.greet(new)
         if new:
             hello = to_content(pack(Hello()))
             ids = self._grid.push_messages([Message(hello, node, HELLO, ttl=self.deadline) for node in new])
@@ -92,6 +103,7 @@ class Nodes:
             if greeting is not None:
                 node, reason = greeting[0], self._admit(greeting[0], said(reply))
                 events += [{"kind": "not admitted", "node": str(node), "reason": reason}] if reason else []
+        self.attendance.save()
         late = self._clock() - self.deadline
         self._greeted = {i: (node, at) for i, (node, at) in self._greeted.items() if at > late and node in online}
         for kind, who in (("joined", set(self.hosts) - before), ("left", before - set(self.hosts))):
@@ -162,7 +174,9 @@ class Nodes:
         if taken:
             reason = f"client {taken[0]!r} is at another site already"
         if reason:
+            self.attendance.refuse(node, reason)
             return reason
+        self.attendance.admit(node, site)
         self._first, self._classes = self._first or site, max(self._classes, site.classes)
         self.sites[node] = site
         self.hosts |= dict.fromkeys(site.sizes, node)
@@ -189,7 +203,7 @@ def unsound(site: Any) -> str | None:
     shape = isinstance(site.shape, tuple) and all(type(n) is int and 0 < n <= MOST_NUMBERS for n in site.shape)
     shape = shape and prod(site.shape) <= MOST_NUMBERS
     tags = isinstance(site.tags, dict) and all(isinstance(t, dict) for t in site.tags.values())
-    kind = type(site.dtype) is str and site.dtype in KINDS
+    kind = type(site.dtype) is str and site.dtype in KINDS and type(site.name) is str
     classes = type(site.classes) is int and site.classes <= MOST_CLASSES
     if not (sizes and shape and tags and classes and kind and site.sizes):
         return "what it says of itself makes no sense"

@@ -84,24 +84,27 @@ class ServerConfig:
 
 
 class Bookkeeping(Observer):
-    """Notes the mark of the run in its folder, and tells sites which versions of memories a checkpoint needs.
+    """Notes the mark of the run and its sites in its folder, and tells sites which versions a checkpoint needs.
 
     Args:
         backend: The sites.
+        nodes: Who they are.
         out: The run folder.
         mark: Of the run.
     """
 
-    def __init__(self, backend: Flower, out: Path, mark: str) -> None:
-        self._backend, self._out, self._mark = backend, out, mark
+    def __init__(self, backend: Flower, nodes: Nodes, out: Path, mark: str) -> None:
+        self._backend, self._nodes, self._out, self._mark = backend, nodes, out, mark
 
     def start(self, plan: Plan, label: str, begin: int) -> None:
         self._backend.begun = begin
         (self._out / MARK).write_text(json.dumps({"run": self._mark}) + "\n")
+        self._nodes.attendance.open(self._out, begin)
 
     def after_round(self, result: RoundResult) -> None:
         saved = [int(path.stem.partition("_")[2]) for path in checkpoint.saved(self._out / "checkpoints")]
         self._backend.remember(result.round, min(saved, default=0))
+        self._nodes.attendance.round_over(result.events, self._nodes.hosts)
 
 
 def play(grid: Any, config: ServerConfig, model: ModelFactory | None = None) -> shoal.Run:
@@ -120,7 +123,7 @@ def play(grid: Any, config: ServerConfig, model: ModelFactory | None = None) -> 
     mark = read_mark(out) if config.resume else secrets.token_hex(8)
     nodes.wait(config.sites, config.wait)
     federation, backend = LivingSites(nodes, config.wait), Flower(nodes, mark)
-    observers = [Bookkeeping(backend, out, mark)]
+    observers = [Bookkeeping(backend, nodes, out, mark)]
     if config.resume:
         return shoal.resume(out, federation=federation, model=model, engine=backend, observers=observers)
     return shoal.run(config.algorithm, federation, model, out=out, engine=backend, observers=observers, **config.pairs)

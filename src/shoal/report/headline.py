@@ -159,6 +159,8 @@ def environment_sheet(loaded: LoadedRun) -> Sheet:
 def commands(loaded: LoadedRun) -> list[tuple[str, str]]:
     """What to type to run it again, and what was typed; each with a word about it."""
     found = [("To run it again, with the same result:", shlex.join(["shoal", "run", f"{loaded.path}/config.toml"]))]
+    if loaded.config.get("engine") == "flower":
+        found = [("To go on with it, on the server of the federation:", "flwr run APP --run-config 'resume=true'")]
     typed: Sequence[Any] = loaded.environment.get("command", ())
     if typed and Path(str(typed[0])).name == "shoal":
         found.append(("It came from:", shlex.join(["shoal", *map(str, typed[1:])])))

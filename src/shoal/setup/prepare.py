@@ -266,12 +266,26 @@ def config_of(asked: Resolved, chosen: Algorithm, settings: Settings, clients: i
     return config | {key: OWN for key, given in own.items() if given is not None}
 
 
+def engine_key(engine: str | Backend) -> dict[str, Any]:
+    """The key `engine` of a run; a back end object says its name, and one that has none leaves the default.
+
+    >>> engine_key("ray"), engine_key(Serial())
+    ({'engine': 'ray'}, {'engine': 'serial'})
+    """
+    name = engine if isinstance(engine, str) else getattr(engine, "name", None)
+    return {} if name is None else {"engine": name}
+
+
 @contextmanager
 def open_backend(engine: str | Backend, workers: int | None, address: str | None = None) -> Iterator[Backend]:
     """The back end of that name, closed afterwards; one that was given stays open."""
     if not isinstance(engine, str):
         yield engine
         return
+    if engine == "flower":
+        raise BadInput(
+            "engine=flower means real sites, which `shoal deploy` is for; simulate with serial, local or ray"
+        )
     if engine not in BACKENDS:
         raise unknown("engine", engine, BACKENDS)
     if address is not None and engine != "ray":

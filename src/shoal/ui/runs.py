@@ -19,6 +19,8 @@ from shoal.loop.row import Row
 from shoal.report.figures.curves import whom
 from shoal.report.loaded_run import environment_of, strange_files
 from shoal.store.folder import Folder, flatten
+from shoal.store.sites_file import NAME as SITES
+from shoal.store.sites_file import read_sites
 from shoal.ui.answers import linked
 from shoal.ui.tail import Tail
 
@@ -57,6 +59,8 @@ class Entry:
     bytes: int = 0
     seconds: float = 0.0
     curve: tuple[float, ...] = ()
+    sites: str = ""  # of a federation: how many are there
+    watched: float = 0.0  # when its server last looked
     problem: str = ""  # why the folder cannot be read
 
     def document(self) -> dict[str, Any]:
@@ -134,8 +138,8 @@ def run_folders(root: Path, depth: int = DEPTH) -> Iterator[Path]:
 def new(folder: Path) -> Watched:
     tail = Tail(folder / "records.jsonl")
     try:
-        age = time.time() - tail.path.stat().st_mtime
-    except OSError:
+        age = time.time() - max(file.stat().st_mtime for file in (tail.path, folder / SITES) if file.exists())
+    except (OSError, ValueError):
         age = 0.0
     return Watched(folder, tail, heard=time.monotonic() - max(age, 0.0))
 
@@ -165,6 +169,11 @@ def refresh(path: str, watched: Watched) -> None:
             entry, watched.odd = replace(describe(path, watched), version=version), ""
         except NONSENSE as e:
             watched.odd = f"the files of this run make no sense: {type(e).__name__} {e}"
+    seen = None if problem else read_sites(watched.folder)
+    if seen is not None:
+        if before is not None and seen.at != before.watched:  # a round of real sites may take long
+            watched.heard = time.monotonic()
+        entry = replace(entry, sites=seen.words, watched=seen.at)
     complete = (watched.folder / "summary.json").is_file()
     state = state_of(complete, time.monotonic() - watched.heard, entry.seconds / max(entry.round, 1))
     entry = replace(entry, state=state, problem=problem or watched.odd)
