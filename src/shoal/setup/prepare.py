@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -17,14 +17,12 @@ from shoal.data.drift import parse_drift
 from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
 from shoal.errors import BadInput, RunFolderError, unknown
-from shoal.kernels import Network, native, why_none
 from shoal.layout import Layout, ModelFactory, factory_of
 from shoal.loop.plan import Plan
 from shoal.models import factory
-from shoal.net import Arithmetic
 from shoal.observers import check_trackers
 from shoal.seeds import Key
-from shoal.setup.arithmetic import choose_compiled, local_steps
+from shoal.setup.arithmetic import choose_arithmetic, local_steps
 from shoal.setup.options import build_algorithm, config_with_values
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import SOLVER_KEYS, Settings
@@ -201,39 +199,6 @@ def check_device(name: str) -> None:
         raise BadInput(f"device={name} is not possible: this machine has no CUDA device; use device=cpu")
     if device.type not in ("cpu", "cuda"):
         raise BadInput(f"device={name} is not possible: use cpu or cuda")
-
-
-def choose_arithmetic(settings: Settings, layout: Layout, source: Source, steps: float) -> Arithmetic:
-    """How the run computes; torch.compile is for what torch trains."""
-    wanted = settings.kernel
-    if settings.compile == "on":
-        if wanted == "native":
-            raise BadInput("compile=on and kernel=native exclude each other: use one of them")
-        wanted = "torch"
-    kernel = choose_kernel(wanted, settings.device, layout)
-    return Arithmetic(
-        settings.device, kernel, kernel == "torch" and choose_compiled(settings.compile, layout, source, steps)
-    )
-
-
-def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "native"]:
-    """What trains clients; a function of the model and of what is installed, never of timing."""
-    if wanted == "torch":
-        return "torch"
-    if native() is None:
-        why = why_none()
-    elif torch.device(device).type != "cpu":
-        why = "it runs on the CPU only"
-    elif Network.of(layout.probe) is None:
-        why = (
-            "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone, "
-            "nor of LSTM and GRU layers that read one way and linear layers"
-        )
-    else:
-        return "native"
-    if wanted == "native":
-        raise BadInput(f"kernel=native is not possible: {why}; use kernel=torch")
-    return "torch"
 
 
 def make_layout(
