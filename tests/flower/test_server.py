@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import urllib.error
+import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,9 @@ from shoal.analysis.compare import compare
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.errors import BadInput, RunFolderError, ShoalError
-from shoal.flower.server import ServerConfig, play
+from shoal.flower import server
+from shoal.flower.server import Bookkeeping, ServerConfig, play
+from shoal.loop.plan import RoundResult
 from shoal.report import report
 from shoal.store.folder import Folder, flatten
 
@@ -60,6 +65,31 @@ def test_a_federation_leaves_an_ordinary_run_folder(toy: Federation, tmp_path: P
     pytest.importorskip("plotly")
     page = report(tmp_path / "run").read_text()
     assert "12 clients" in page and "Who is there" in page and "flwr run APP" in page
+
+
+def test_prometheus_is_answered_while_a_run_is_on(
+    toy: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    class Asking(Bookkeeping):
+        def after_round(self, result: RoundResult) -> None:
+            super().after_round(result)
+            with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+                told.append(answer.read().decode())
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    monkeypatch.setattr(server, "Bookkeeping", Asking)
+    monkeypatch.setattr("shoal.ui.runs.BREATH", 0.0)
+    play(sites(tmp_path, toy), config(tmp_path / "run", "fedavg rounds=2", metrics=address), small_net)
+    assert len(told) == 3
+    assert 'shoal_rounds_total{run="run"} 1\n' in told[1] and 'shoal_rounds_total{run="run"} 2\n' in told[2]
+    assert 'shoal_sites{run="run",state="online"} 3\n' in told[1]
+    assert 'shoal_run_state{run="run",state="running"} 1\n' in told[1] and 'engine="flower"' in told[1]
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(f"http://{address}/metrics", timeout=60)
 
 
 class Killed(BaseException):

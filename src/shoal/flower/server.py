@@ -22,6 +22,7 @@ from shoal.layout import ModelFactory
 from shoal.loop.plan import Plan, RoundResult
 from shoal.observers import Observer
 from shoal.store import checkpoint
+from shoal.ui.headless import metrics_at
 
 __all__ = ["ServerConfig", "play", "server_app"]
 
@@ -40,6 +41,7 @@ class ServerConfig:
         wait: Seconds to wait for them, and for the first one to come back if all have left.
         deadline: Seconds that a site may take for a call, the start of its process and the queue included.
         poll: Seconds between two looks for answers.
+        metrics: Where to answer Prometheus while the run is on, such as 127.0.0.1:9464; by default nowhere.
 
     >>> config = ServerConfig.of({"run": "ifca groups=2 rounds=3", "out": "/srv/runs/first"})
     >>> config.algorithm, config.pairs
@@ -53,6 +55,7 @@ class ServerConfig:
     wait: float = 600.0
     deadline: float = 600.0
     poll: float = 0.5
+    metrics: str = ""
 
     @classmethod
     def of(cls, run_config: Mapping[str, Any]) -> ServerConfig:
@@ -118,6 +121,12 @@ def play(grid: Any, config: ServerConfig, model: ModelFactory | None = None) -> 
     Returns:
         The run.
     """
+    with metrics_at(config.metrics, Path(config.out)):
+        return played(grid, config, model)
+
+
+def played(grid: Any, config: ServerConfig, model: ModelFactory | None) -> shoal.Run:
+    """The run by itself."""
     out = Path(config.out)
     nodes = Nodes(grid, config.deadline, config.poll)
     mark = read_mark(out) if config.resume else secrets.token_hex(8)

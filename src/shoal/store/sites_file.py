@@ -145,7 +145,7 @@ def number(value: Any) -> float:
 
 
 def whole(value: Any) -> int:
-    if type(value) is not int:
+    if type(value) is not int or abs(value) >= 2**63:
         raise ValueError(f"not a whole number: {value!r}")
     return value
 

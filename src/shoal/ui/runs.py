@@ -20,8 +20,9 @@ from shoal.report.figures.curves import whom
 from shoal.report.loaded_run import environment_of, strange_files
 from shoal.store.folder import Folder, flatten
 from shoal.store.sites_file import NAME as SITES
-from shoal.store.sites_file import read_sites
+from shoal.store.sites_file import SitesSeen, read_sites
 from shoal.ui.answers import linked
+from shoal.ui.metrics import Sample, samples_of
 from shoal.ui.tail import Tail
 
 DEPTH = 4  # folders below the one that is shown in which runs are looked for
@@ -91,6 +92,8 @@ class Watched:
     started: float | None = None
     odd: str = ""  # why the files cannot be understood
     entry: Entry | None = None
+    sites: SitesSeen | None = None
+    samples: tuple[int, list[Sample]] = (-1, [])  # of a version of the entry
 
 
 class Runs:
@@ -120,6 +123,26 @@ class Runs:
             if path not in self._known:
                 raise RunFolderError("there is no such run in this folder")
             return self._known[path].folder
+
+    def samples(self) -> list[Sample]:
+        """What Prometheus is told of all runs that can be read; a folder that is one run is known by its own name."""
+        self.look()
+        with self._lock:
+            for path, watched in self._known.items():
+                entry = watched.entry
+                if entry is not None and watched.samples[0] != entry.version:
+                    watched.samples = entry.version, samples_from(self.root.name if path == "." else path, watched)
+            return [sample for watched in self._known.values() for sample in watched.samples[1]]
+
+
+def samples_from(name: str, watched: Watched) -> list[Sample]:
+    """What Prometheus is told of a run; nothing of one whose files make no sense."""
+    if watched.entry is None or watched.entry.problem:
+        return []
+    try:
+        return list(samples_of(name, flatten(watched.config), watched.entry.state, watched.rows, watched.sites))
+    except NONSENSE:
+        return []
 
 
 def run_folders(root: Path, depth: int = DEPTH) -> Iterator[Path]:
@@ -169,7 +192,7 @@ def refresh(path: str, watched: Watched) -> None:
             entry, watched.odd = replace(describe(path, watched), version=version), ""
         except NONSENSE as e:
             watched.odd = f"the files of this run make no sense: {type(e).__name__} {e}"
-    seen = None if problem else read_sites(watched.folder)
+    watched.sites = seen = None if problem else read_sites(watched.folder)
     if seen is not None:
         if before is not None and seen.at != before.watched:  # a round of real sites may take long
             watched.heard = time.monotonic()
