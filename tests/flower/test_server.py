@@ -14,7 +14,7 @@ from tests.conftest import small_net
 
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
-from tests.flower.grid import LocalGrid, LocalNode, federation_of
+from tests.flower.grid import LocalGrid, federation_of
 
 import shoal
 from shoal.analysis.advice import advise
@@ -23,6 +23,7 @@ from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.flower import server
+from shoal.flower.loopback import LoopbackNode
 from shoal.flower.server import Bookkeeping, ServerConfig, play
 from shoal.loop.plan import RoundResult
 from shoal.report import report
@@ -146,7 +147,9 @@ def test_what_is_missing_is_said(toy: Federation, tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="holds no run of a federation"):
         play(LocalGrid(), config(tmp_path / "none", resume=True), small_net)
     blind = LocalGrid()
-    blind.nodes[1] = LocalNode(1, {"data": f"folder:{tmp_path / 'no'}", "state": str(tmp_path / "blind")}, None, None)
+    blind.nodes[1] = LoopbackNode(
+        1, {"data": f"folder:{tmp_path / 'no'}", "state": str(tmp_path / "blind")}, None, None
+    )
     with pytest.raises(
         ShoalError, match=r"0 of 1 sites came .* one was not admitted: failed: the data of the site cannot"
     ):
