@@ -118,6 +118,10 @@ class LivingSites:
     def shape(self) -> tuple[int, ...]:
         return self._now.shape
 
+    @property
+    def dtype(self) -> str:
+        return self._now.dtype
+
     def client(self, client: str) -> ClientData:
         return self._now.client(client)
 

@@ -42,7 +42,7 @@ class Nodes:
         self.hosts: dict[str, int] = {}  # client -> node
         self.sites: dict[int, Site] = {}
         self._greeted: dict[str, tuple[int, float]] = {}  # message -> node and when it was sent
-        self._first: Site | None = None
+        self._inputs: tuple[tuple[int, ...], str] | None = None  # shape and dtype, by the first site
         self._classes, self._closed = 0, False
         self.attendance = Attendance()
 
@@ -149,13 +149,23 @@ class Nodes:
         Returns:
             A federation that does not change any more.
         """
-        if self._first is None:
+        if self._inputs is None:
             raise ShoalError("no site is there yet")
         ids = tuple(sorted(self.hosts))
         at = {client: self.sites[node] for client, node in self.hosts.items()}
         tags = {client: dict(at[client].tags[client]) for client in ids if client in at[client].tags}
         sizes_N = np.array([at[client].sizes[client] for client in ids], np.int64)
-        return Sites(ids, sizes_N, self._first.shape, self._first.dtype, self._classes, tags)
+        return Sites(ids, sizes_N, *self._inputs, self._classes, tags)
+
+    def expect(self, shape: tuple[int, ...], dtype: str, classes: int) -> None:
+        """The model is made: sites with other inputs or further classes are not admitted, whoever comes first.
+
+        Args:
+            shape: Of one input.
+            dtype: Of its numbers.
+            classes: That the model tells apart.
+        """
+        self._inputs, self._classes, self._closed = (shape, dtype), classes, True
 
     def close_classes(self) -> None:
         """The model is made: from now on no site is admitted that has classes it does not know."""
@@ -164,10 +174,10 @@ class Nodes:
     def _admit(self, node: int, site: Any) -> str | None:
         """Take a site in, or say why not."""
         reason = site if isinstance(site, str) else unsound(site)
-        if reason is None and self._first is not None:
-            if (site.shape, site.dtype) != (self._first.shape, self._first.dtype):
-                reason = f"its inputs are {site.dtype} of shape {site.shape}, the federation's {self._first.dtype} of "
-                reason += f"shape {self._first.shape}"
+        if reason is None and self._inputs is not None:
+            if (site.shape, site.dtype) != self._inputs:
+                reason = f"its inputs are {site.dtype} of shape {site.shape}, the federation's {self._inputs[1]} of "
+                reason += f"shape {self._inputs[0]}"
             elif self._closed and site.classes > self._classes:
                 reason = f"it has {site.classes} classes, the model knows {self._classes}"
         taken = [] if reason else [c for c in site.sizes if self.hosts.get(c, node) != node]
@@ -177,7 +187,7 @@ class Nodes:
             self.attendance.refuse(node, reason)
             return reason
         self.attendance.admit(node, site)
-        self._first, self._classes = self._first or site, max(self._classes, site.classes)
+        self._inputs, self._classes = (site.shape, site.dtype), max(self._classes, site.classes)
         self.sites[node] = site
         self.hosts |= dict.fromkeys(site.sizes, node)
         return None

@@ -14,7 +14,7 @@ from shoal.algorithms import ALGORITHMS
 from shoal.backends import BACKENDS, Backend, RayWorkers, Serial, Workers
 from shoal.data.build import build, is_own
 from shoal.data.drift import parse_drift
-from shoal.data.federation import Federation, Source
+from shoal.data.federation import Federation, Living, Source
 from shoal.data.spec import parse
 from shoal.errors import BadInput, RunFolderError, unknown
 from shoal.layout import Layout, ModelFactory, factory_of
@@ -98,7 +98,8 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
     if fingerprint is not None and mark != fingerprint:
         raise RunFolderError("the data is not what the run began with; put the same data back to go on")
     clients = len(source.roster)
-    check_cohort(settings, clients)
+    if fingerprint is None or not isinstance(source, Living):  # clients of a living one come and go: some may be away
+        check_cohort(settings, clients)
     check_device(settings.device)
     check_trackers(settings.track)
     chosen = asked.algorithm
