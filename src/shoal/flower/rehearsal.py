@@ -99,7 +99,7 @@ class Rehearsal:
         """
         state = self.folder / "state" / site
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        config = {"name": site, **self.sites[site], "state": str(state)}
+        config = {**self.sites[site], "state": str(state), "name": site}
         text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
         words = ["--root-certificates", str(self.folder / "keys" / "ca.crt"), "--superlink", f"127.0.0.1:{self.port}"]
         words += ["--auth-supernode-private-key", str(self.folder / "keys" / f"{site}.key")]
