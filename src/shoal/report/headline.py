@@ -127,11 +127,16 @@ def accuracy_cards(summary: Row) -> list[Card]:
         Card(
             "Worst tenth", percent(summary.get("last_worst")), "mean accuracy of the worst-served clients", "last_worst"
         ),
-        Card(
-            "Macro F1", percent(summary.get("last_three_f1")), "last three rounds, mean over clients", "last_three_f1"
-        ),
+        *f1_cards(summary),
         *loss_cards(summary),
     ]
+
+
+def f1_cards(summary: Row) -> list[Card]:
+    """F1, where tests counted by class."""
+    found = summary.get("last_three_f1")
+    note = "last three rounds, mean over clients"
+    return [] if found is None else [Card("Macro F1", percent(found), note, "last_three_f1")]
 
 
 def loss_cards(summary: Row) -> list[Card]:
