@@ -39,6 +39,11 @@ class LoopbackNode:
         config: The node-config.
         model: Makes the model, if it is none that has a name.
         load: Gives the data of a round, instead of what the config names.
+
+    >>> from shoal.flower.records import Hello
+    >>> node = LoopbackNode(7, {"data": "digits", "state": tempfile.mkdtemp(), "clients": "00,01"})
+    >>> unpack(node.answer(pack(Hello()), {})).sizes
+    {'00': 81, '01': 81}
     """
 
     def __init__(
@@ -65,7 +70,11 @@ class LoopbackNode:
 
 
 class LoopbackGrid:
-    """As much of Flower's grid as `Nodes` asks for."""
+    """As much of Flower's grid as `Nodes` asks for.
+
+    >>> list(LoopbackGrid().get_node_ids())
+    []
+    """
 
     def __init__(self) -> None:
         TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1

@@ -87,16 +87,23 @@ class SitesSeen:
         return f"{found['online']} of {found['online'] + found['offline']}"
 
 
-def write_sites(folder: Path, seen: SitesSeen) -> None:
+def write_sites(folder: Path, seen: SitesSeen) -> Path:
     """Write them down, all or nothing.
 
     Args:
         folder: Of the run.
         seen: What the server saw.
+
+    Returns:
+        The file.
+
+    >>> import tempfile
+    >>> write_sites(Path(tempfile.mkdtemp()), SitesSeen(12.5, 3, ())).name
+    'sites.json'
     """
     partial = folder / f".{NAME}.partial"
     partial.write_text(json.dumps(asdict(seen)) + "\n", encoding="utf-8")
-    partial.rename(folder / NAME)
+    return partial.rename(folder / NAME)
 
 
 def read_sites(folder: Path) -> SitesSeen | None:
@@ -110,7 +117,7 @@ def read_sites(folder: Path) -> SitesSeen | None:
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> write_sites(folder, SitesSeen(12.5, 3, (SiteSeen("7", "north"),)))
+    >>> _ = write_sites(folder, SitesSeen(12.5, 3, (SiteSeen("7", "north"),)))
     >>> read_sites(folder).sites[0].name, read_sites(folder / "none")
     ('north', None)
     """

@@ -92,7 +92,7 @@ function list() {
       type: "checkbox", checked: chosen.has(entry.path), ariaLabel: `compare ${entry.path}`,
       onchange: () => (tick.checked ? chosen.add(entry.path) : chosen.delete(entry.path), fill()),
     });
-    const about = [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`, entry.sites && `${entry.sites} sites online`].filter(Boolean).join(" · ");
+    const about = [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`, entry.sites && entry.state !== "complete" && `${entry.sites} sites online`].filter(Boolean).join(" · ");
     const cells = [share(entry.best, entry.best_whom), percent(entry.worst), String(entry.groups ?? "–"), number(entry.ari), bytes(entry.bytes)];
     return el("tr", { "data-path": entry.path, className: entry.problem ? "broken" : "" },
       el("td", { className: "tick" }, tick),
