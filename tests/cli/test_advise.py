@@ -23,6 +23,17 @@ def test_one_run_with_sentences_numbers_and_a_command(shoal: Shoal, tmp_path: Pa
     assert first["numbers"]["best"] == 4
 
 
+def test_a_federation_is_repeated_by_its_app(shoal: Shoal, tmp_path: Path) -> None:
+    shoal("run", "wecfl", "groups=2", "rounds=1", "lr=0.1", "engine=serial", "out=runs/two")
+    config = tmp_path / "runs" / "two" / "config.toml"
+    config.write_text(config.read_text().replace('engine = "serial"', 'engine = "flower"'))
+    assert "try: groups=4 in the words of the app's run" in shoal("advise", "runs/two").stdout
+    found = json.loads(shoal("advise", "runs/two", "--format", "json").stdout)["runs"][0]["advice"][0]
+    assert found["change"] == {"groups": 4} and found["command"] is None
+    again = shoal("run", "runs/two/config.toml", "out=runs/again")
+    assert again.exit_code == 2 and "engine=flower means real sites" in again.stderr
+
+
 def test_the_command_can_be_run(shoal: Shoal) -> None:
     shoal("run", "wecfl", "groups=2", "rounds=1", "lr=0.1", "engine=serial", "out=runs/two")
     command = json.loads(shoal("advise", "runs/two", "--format", "json").stdout)["runs"][0]["advice"][0]["command"]

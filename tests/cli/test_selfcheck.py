@@ -23,13 +23,22 @@ def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(engines_agree.SHORT, "rounds", 1)
 
 
-def test_engines_agree_and_one_that_is_not_there_says_why(shoal: Shoal) -> None:
+def test_engines_agree_and_one_that_is_not_there_says_why(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.cli.selfcheck.find_spec", lambda name: None)
     result = shoal("selfcheck", "engines")
-    serial, local, ray, _, last = result.stdout.splitlines()
+    serial, local, ray, flower, _, last = result.stdout.splitlines()
     assert result.exit_code == 0
     assert serial.split()[1] == local.split()[1]
+    assert flower == "flower   not available: it needs the package flwr; install it with: pip install 'shoal[flower]'"
     assert ray.startswith("ray      not available: engine=ray needs the package ray; install it with: pip install")
     assert last == "equal: 2 engines, one result"
+
+
+def test_sites_asked_by_messages_agree_with_simulation(shoal: Shoal) -> None:
+    pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
+    serial, local, _, flower, _, last = shoal("selfcheck", "engines").stdout.splitlines()
+    assert flower.split()[0] == "flower" and serial.split()[1] == local.split()[1] == flower.split()[1]
+    assert last == "equal: 3 engines, one result"
 
 
 def test_engines_that_differ_are_found(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +52,7 @@ def test_engines_that_differ_are_found(shoal: Shoal, monkeypatch: pytest.MonkeyP
     result = shoal("selfcheck", "--format", "json")
     found = json.loads(result.stdout)
     assert (result.exit_code, found["equal"]) == (1, False)
-    assert [e["engine"] for e in found["engines"]] == list(backends.BACKENDS)
+    assert [e["engine"] for e in found["engines"]] == [*backends.BACKENDS, "flower"]
     assert "the digests differ" in shoal("selfcheck", "engines").stdout
 
 

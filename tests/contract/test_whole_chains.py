@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.solvers import SGD, Proximal
 from shoal.tasks import Train
-from shoal.types import Array, Task
+from shoal.types import Answers, Array, CohortAnswers, CohortAtWork, Task
 
 pytestmark = pytest.mark.skipif(native() is None, reason="there is no native kernel")
 
@@ -136,3 +136,44 @@ def test_chains_of_two_calls_are_not_one() -> None:
     one, two = backend.given
     assert backend.whole == [True]
     assert backend.chains_at_once([one, replace(two, key=Key(2))], models_KP) is None  # type: ignore[type-var]
+
+
+class Broken(Train):
+    """Has a form for chains that raises an error."""
+
+    error: ClassVar[type[Exception]] = ValueError
+    asked: ClassVar[list[str]] = []
+
+    def __call__(self, *given: Any) -> Any:
+        return super().__call__(*given)
+
+    def for_chains(self, cohort: CohortAtWork, lengths_M: Array, key: Key) -> CohortAnswers | None:
+        self.asked.append(type(self).__name__)
+        raise self.error("the form for chains is broken")
+
+
+class Starved(Broken):
+    error = MemoryError
+
+
+def broken(kind: type[Train]) -> tuple[list[bool], Answers]:
+    backend = Spied()
+    federation, model, dtype = FEDERATIONS["bytes"]
+    engine = engine_of(backend, federation, model, dtype)
+    models_KP = engine.layout.init_many(2, Key(5))
+    got = engine.chain(kind(SGD(lr=0.1)), [("c1", "c2"), (), ("c3",)], models_KP, np.array([0, 1, 1]), Key(7))
+    return backend.whole, got
+
+
+def test_an_error_of_chains_is_told_and_not_hidden() -> None:
+    whole, got = broken(Broken)
+    assert whole == [True] and got.cohort == ()
+    assert [f.client for f in got.failed] == ["c1", "c2", "c3"]
+    assert all("ValueError: the form for chains is broken" in f.reason for f in got.failed)
+
+
+def test_chains_for_which_there_is_no_room_run_client_by_client() -> None:
+    whole, got = broken(Starved)
+    assert Starved.asked[-1] == "Starved"
+    assert whole == [False] and got.cohort == ("0", "2") and not got.failed
+    assert got["update"].tolist() == broken(Train)[1]["update"].tolist()

@@ -192,7 +192,13 @@ def test_a_message_made_to_do_harm_ends_nothing_but_itself(toy: Federation, tmp_
 
 @pytest.mark.parametrize(
     "strange",
-    [{"sizes": {"zoe": 10**30}}, {"dtype": np.array(["float32", "x"])}, {"classes": 10**9}, {"shape": (10**6, 10**6)}],
+    [
+        {"sizes": {"zoe": 10**30}},
+        {"dtype": np.array(["float32", "x"])},
+        {"classes": 10**9},
+        {"shape": (10**6, 10**6)},
+        {"name": 7},
+    ],
 )
 def test_a_site_that_says_too_much_of_itself_is_not_admitted(
     toy: Federation, tmp_path: Path, strange: dict[str, Any]

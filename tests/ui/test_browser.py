@@ -10,8 +10,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.report.conftest import PATIENCE, browser
@@ -19,6 +21,7 @@ from tests.ui.conftest import HOSTILE, HOSTILE_RUN
 
 from shoal.analysis.compare import compare
 from shoal.store.folder import Folder
+from shoal.store.sites_file import SiteSeen, SitesSeen, write_sites
 
 pytest.importorskip("uvicorn", reason="needs uvicorn: pip install 'shoal[ui]'")
 pytestmark = pytest.mark.slow
@@ -162,6 +165,26 @@ def test_a_running_run_is_followed(page: Any, address: str, shown: Path) -> None
         assert int(re.findall(r"\d+", page.locator("#round").inner_text())[0]) > before
     played = Folder(shown / "live").history()[-1]["round"]
     page.wait_for_function("played => (" + LAST + ")() === played", arg=played)
+
+
+def test_the_sites_of_a_federation_are_followed(page: Any, address: str, shown: Path) -> None:
+    """The table is drawn again when the server looks again, though no round has ended."""
+    run = shown / "sweep" / "fedavg-seed=1"
+    gone = SiteSeen("8", HOSTILE[0], 1, ("bob",), "offline", went=2, late=1, reason="round 2: late")
+    cells = (
+        "() => [...document.querySelectorAll('section tbody tr')].slice(0, 2).map((row) => row.children[3].textContent)"
+    )
+    write_sites(run, SitesSeen(100.0, 2, (SiteSeen("7", "north", 1, ("ann",)), gone)))
+    try:
+        page.goto(f"{address}#/run/{quote('sweep/fedavg-seed=1', safe='')}")
+        page.wait_for_function(f"() => String(({cells})()) === 'online,offline since round 2'")
+        assert page.inner_text("[data-key=sites] .value") == "1 of 2"
+        assert HOSTILE[0] in page.inner_text("section table") and "round 2: late" in page.inner_text("section table")
+        write_sites(run, SitesSeen(110.0, 2, (SiteSeen("7", "north", 1, ("ann",)), replace(gone, state="online"))))
+        page.wait_for_function(f"() => String(({cells})()) === 'online,online'")
+        assert page.inner_text("[data-key=sites] .value") == "2 of 2"
+    finally:
+        (run / "sites.json").unlink()
 
 
 def test_hostile_names_are_shown_as_text(page: Any, address: str) -> None:

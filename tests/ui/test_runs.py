@@ -10,7 +10,9 @@ from tests.ui.conftest import HOSTILE_RUN
 
 from shoal.errors import RunFolderError
 from shoal.store.folder import Folder
+from shoal.store.sites_file import SiteSeen, SitesSeen, write_sites
 from shoal.ui import runs as module
+from shoal.ui.answers import document_of
 from shoal.ui.runs import Runs
 
 
@@ -106,3 +108,23 @@ def test_links_are_not_followed_and_nothing_else_can_be_asked_for(folder: Path, 
     for path in ("link", "../ui", "..", "/etc", str(folder / "sweep"), ""):
         with pytest.raises(RunFolderError, match="no such run"):
             runs.folder(path)
+
+
+def test_the_sites_of_a_federation_are_in_the_list_and_on_its_page(copy: Path) -> None:
+    """A new look of the server is news, and a sign of life: a round of real sites may take long."""
+    run = copy / "sweep" / "ifca-seed=0"
+    (run / "summary.json").unlink()
+    runs = Runs(copy)
+    before = runs.look()["sweep/ifca-seed=0"]
+    assert (before.sites, before.watched) == ("", 0.0)
+    runs._known["sweep/ifca-seed=0"].heard -= 10**6
+    assert runs.look()["sweep/ifca-seed=0"].state == "silent"
+    sites = (SiteSeen("7", "north", 1, ("ann",)), SiteSeen("8", "south", 1, ("bob",), "offline"))
+    write_sites(run, SitesSeen(100.0, 2, sites))
+    after = runs.look()["sweep/ifca-seed=0"]
+    assert (after.sites, after.state, after.version > before.version) == ("1 of 2", "running", True)
+    write_sites(run, SitesSeen(110.0, 2, sites))
+    assert runs.look()["sweep/ifca-seed=0"].version > after.version
+    assert runs.look()["sweep/ifca-seed=1"].sites == ""
+    first = document_of([run], copy)["sections"][0]
+    assert first["title"] == "Sites" and [row[0] for row in first["sheets"][0]["rows"]] == ["north", "south"]

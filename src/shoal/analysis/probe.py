@@ -20,7 +20,8 @@ from shoal.metrics import adjusted_rand
 from shoal.net import Arithmetic
 from shoal.seeds import Key
 from shoal.selection import Random
-from shoal.setup.prepare import choose_kernel, load_federation, make_layout, open_backend
+from shoal.setup.arithmetic import choose_kernel
+from shoal.setup.prepare import load_federation, make_layout, open_backend
 from shoal.setup.settings import Settings, check_settings
 from shoal.tasks import Train
 from shoal.types import Array, Cohort

@@ -25,6 +25,8 @@ class RayWorkers(Dispatcher[RayWorker]):
     1
     """
 
+    name = "ray"
+
     def __init__(self, workers: int | None = None, address: str = "auto", clock: Clock = time.monotonic) -> None:
         import_ray()
         if workers is not None and workers < 1:

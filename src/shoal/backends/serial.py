@@ -27,6 +27,8 @@ class Serial(SimulatedClients):
     1
     """
 
+    name = "serial"
+
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._site: Site | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.backends.backend import Outcome, Unit
+from shoal.backends.backend import Outcome, Unit, failed
 from shoal.backends.cohort import KernelData, LocalCohort
 from shoal.backends.memory import Library, Memories, refer
 from shoal.backends.site import one_thread
@@ -81,8 +81,11 @@ class SimulatedClients:
         try:
             with one_thread():
                 answers = full[0].task.for_chains(at_work, lengths_M, full[0].key)
-        except (Exception, SystemExit):  # as units they have a chance, and whoever fails says why
+        except MemoryError:  # one by one those have a chance for whom there is room
             return None
+        except (Exception, SystemExit) as e:
+            reason = explain(e)
+            return [failed(chain, reason) for chain in chains]
         if answers is None:
             return None
         answered = iter([{name: rows[i] for name, rows in answers.fields.items()} for i in range(len(full))])

@@ -31,6 +31,8 @@ class Workers(Dispatcher[WorkerHandle]):
     >>> workers.close()
     """
 
+    name = "local"
+
     _pool: ProcessPool
 
     def __init__(self, workers: int | None = None, clock: Clock = time.monotonic) -> None:

@@ -62,7 +62,7 @@ def tell(several: Sequence[Advice], folder: Path | None = None) -> None:
         echo(console, f"  {advice.about}: {advice.text}")
     changes = merged(several)
     if changes and folder is not None:
-        echo(console, f"  try: {command(changes, folder)}")
+        echo(console, f"  try: {again(changes, folder)}")
     if not several:
         echo(console, "  nothing stands out")
 
@@ -75,20 +75,37 @@ def merged(several: Sequence[Advice]) -> dict[str, Any]:
     return changes
 
 
+def again(changes: Mapping[str, Any], folder: Path) -> str:
+    """What to type; a federation is repeated by its app, whose words are to be others."""
+    return f"{' '.join(words(changes))} in the words of the app's run" if at_sites(folder) else command(changes, folder)
+
+
+def at_sites(folder: Path) -> bool:
+    """Whether a run's clients were at real sites."""
+    from shoal.store.folder import Folder
+
+    return bool(Folder(folder).config().get("engine") == "flower")
+
+
 def command(changes: Mapping[str, Any], folder: Path) -> str:
     """The run again with other keys; `config.toml` repeats it.
 
     >>> command({"eps1": 0.1}, Path("runs/first"))
     'shoal run runs/first/config.toml eps1=0.1'
     """
-    return suggested("run", folder / "config.toml", *(f"{k}={v}" for k, v in changes.items()))
+    return suggested("run", folder / "config.toml", *words(changes))
+
+
+def words(changes: Mapping[str, Any]) -> list[str]:
+    return [f"{k}={v}" for k, v in changes.items()]
 
 
 def documents(several: Sequence[Advice], folder: Path | None = None) -> list[dict[str, Any]]:
     """Advice for programs."""
     from shoal.loop.row import to_json
 
+    place = None if folder is None or at_sites(folder) else folder
     return [
-        to_json(asdict(a)) | {"command": command(a.change, folder) if a.change and folder is not None else None}
+        to_json(asdict(a)) | {"command": command(a.change, place) if a.change and place is not None else None}
         for a in several
     ]

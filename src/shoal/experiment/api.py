@@ -25,7 +25,7 @@ from shoal.loop.record import share_lists
 from shoal.loop.rounds import run_rounds
 from shoal.loop.row import to_json
 from shoal.observers import Files, Observer, PeakMemory, make_trackers
-from shoal.setup.prepare import Prepared, build_plan, open_backend
+from shoal.setup.prepare import Prepared, build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import AUTO
 from shoal.store import checkpoint
@@ -66,8 +66,7 @@ def run(
     >>> run.summary["rounds"]
     3
     """
-    pairs = {**settings, "engine": engine} if isinstance(engine, str) else settings
-    asked = resolve(algorithm, federation, model, pairs)
+    asked = resolve(algorithm, federation, model, {**settings, **engine_key(engine)})
     return start(asked, None if isinstance(engine, str) else engine, out, observers)
 
 
@@ -141,6 +140,10 @@ def resume(
     """
     folder = Folder(path)
     config = folder.config()
+    if config.get("engine") == "flower" and engine is None:
+        raise RunFolderError(
+            f"{folder.path} is a federation of real sites; go on with its app: flwr run APP --run-config 'resume=true'"
+        )
     fingerprint = config.pop("fingerprint", None)
     object_, digest = config.pop("object", None), config.pop("model_digest", None)
     config.pop("chosen_by", None)

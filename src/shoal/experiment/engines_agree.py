@@ -11,6 +11,7 @@ from typing import Any
 from shoal.errors import ShoalError
 from shoal.experiment.api import run
 from shoal.experiment.result import Run
+from shoal.loop.row import Row
 
 SHORT: dict[str, Any] = {  # groups, drift, memory of clients, momentum: whatever an engine could get wrong
     "algorithm": "flexcfl",
@@ -46,7 +47,7 @@ class Digest:
 
 
 def digest_of(result: Run) -> str:
-    """A short hash of a run's models, groups and records, without times.
+    """A short hash of a run's models, groups and records, without times and what only a simulation can know.
 
     Args:
         result: The run.
@@ -59,10 +60,23 @@ def digest_of(result: Run) -> str:
     >>> digest_of(first) == digest_of(first), digest_of(first) == digest_of(second)
     (True, False)
     """
-    rows = [{key: value for key, value in row.items() if key != "time"} for row in result.history]
+    rows = [known_everywhere(row) for row in result.history]
     whole = hashlib.blake2b(result.serving.models_KP.tobytes(), digest_size=8)
     whole.update(json.dumps(rows, sort_keys=True, default=str).encode())
     return whole.hexdigest()
+
+
+def known_everywhere(row: Row) -> Row:
+    """A record without times, and without the planted truth and drift, of which sites do not tell.
+
+    >>> known_everywhere({"round": 1, "time": {}, "ari": 1.0, "members": {"ids": ["a"], "truth": [0]}})
+    {'round': 1, 'members': {'ids': ['a']}}
+    """
+    kept = {key: value for key, value in row.items() if key not in ("time", "ari", "nmi", "drifted")}
+    for key, part in kept.items():
+        if isinstance(part, dict) and "truth" in part:
+            kept[key] = {name: value for name, value in part.items() if name != "truth"}
+    return kept
 
 
 def run_engines(engines: Iterable[str], workers: int = 2, **settings: Any) -> Iterator[Digest]:

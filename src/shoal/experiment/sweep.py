@@ -18,7 +18,7 @@ from shoal.experiment.api import resume, start
 from shoal.experiment.trials import named
 from shoal.observers import Observer
 from shoal.setup.options import split_keys
-from shoal.setup.prepare import build_plan, open_backend
+from shoal.setup.prepare import build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import needs_everybody
 from shoal.store.folder import FREE, Folder, fresh_path
@@ -123,7 +123,7 @@ def sweep(
             f"a sweep takes algorithms by name, such as 'fedprox:mu=0.1', not {type(strange).__name__}; "
             "run an object with shoal.run, and compare the folders with shoal.compare"
         )
-    runs = points(algorithms, {**pairs, "engine": engine} if isinstance(engine, str) else pairs)
+    runs = points(algorithms, {**pairs, **engine_key(engine)})
     folder = Path(out) if out is not None else fresh_path("runs", "sweep")
     return start_sweep(runs, folder, None if isinstance(engine, str) else engine, observers)
 

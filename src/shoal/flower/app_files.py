@@ -44,6 +44,7 @@ sites = {sites}            # how many sites to wait for before it begins
 wait = 600.0         # seconds to wait for them
 deadline = 600.0     # seconds that a site may take for a call
 poll = 0.5           # seconds between two looks for answers
+metrics = ""         # where to answer Prometheus, such as 127.0.0.1:9464; empty: nowhere
 """
 
 FILES: Mapping[str, str] = {

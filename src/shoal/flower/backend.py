@@ -34,11 +34,12 @@ class Flower:
         run: The mark of the run; the same when it is resumed.
     """
 
+    name = "flower"
     holds_data = False
 
     def __init__(self, nodes: Nodes, run: str) -> None:
         self._nodes, self._run = nodes, run
-        self.begun = 0  # the round that a resumed run goes on from
+        self.saved: Mapping[int, Mapping[str, Memory]] = {}  # of a resumed run: memories at its checkpoints, by round
         self._rounds: dict[int, Mapping[str, Memory]] = {}  # rounds that a checkpoint may still lead back to
 
     def open(self, layout: Layout, arithmetic: Arithmetic) -> None:
@@ -93,7 +94,7 @@ class Flower:
     def restore(self, memories: Mapping[str, Memory], vectors_VP: Array) -> None:
         """Clients go on with the versions that they had at a snapshot."""
         self._kept = Memories(memories)
-        self._rounds = {self.begun: self._kept.committed}
+        self._rounds = dict(self.saved)
 
     def remember(self, round: int, oldest: int) -> None:
         """A round is over: sites keep what they had after it for as long as a checkpoint may lead back to it.

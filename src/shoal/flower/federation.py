@@ -93,6 +93,7 @@ class LivingSites:
 
     def at_round(self, t: int) -> tuple[Sites, tuple[Mapping[str, Any], ...]]:
         """Who is there in round t, and who came or went."""
+        self._nodes.attendance.round = t
         events = self._nodes.refresh()
         if not self._nodes.hosts:
             events += self._nodes.wait(1, self._patience)
@@ -116,6 +117,10 @@ class LivingSites:
     @property
     def shape(self) -> tuple[int, ...]:
         return self._now.shape
+
+    @property
+    def dtype(self) -> str:
+        return self._now.dtype
 
     def client(self, client: str) -> ClientData:
         return self._now.client(client)

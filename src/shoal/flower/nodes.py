@@ -12,6 +12,7 @@ import numpy as np
 from flwr.app import Message
 
 from shoal.errors import BadInput, ShoalError
+from shoal.flower.attendance import Attendance
 from shoal.flower.federation import Sites
 from shoal.flower.messages import CALL, HELLO, from_content, to_content
 from shoal.flower.records import Hello, Site, pack, printable, unpack
@@ -42,8 +43,9 @@ class Nodes:
         self.hosts: dict[str, int] = {}  # client -> node
         self.sites: dict[int, Site] = {}
         self._greeted: dict[str, tuple[int, float]] = {}  # message -> node and when it was sent
-        self._first: Site | None = None
+        self._inputs: tuple[tuple[int, ...], str] | None = None  # shape and dtype, by the first site
         self._classes, self._closed = 0, False
+        self.attendance = Attendance()
 
     def exchange(self, contents: Mapping[int, Any], group: str) -> Iterator[tuple[int, Any]]:
         """Send calls to nodes and collect what they answer, as it comes.
@@ -66,12 +68,19 @@ class Nodes:
                     continue  # its time is over: late, as below
                 node = waiting.pop(reply.metadata.reply_to_message_id, None)
                 if node is not None:
-                    yield node, said(reply)
+                    answer = said(reply)
+                    if not isinstance(answer, str):
+                        self.attendance.answered(node)
+                    yield node, answer
             if waiting and self._clock() >= end:
-                yield from ((node, f"late: no answer within {self.deadline:g} s") for node in waiting.values())
+                for node in waiting.values():
+                    self.attendance.late(node)
+                    yield node, f"late: no answer within {self.deadline:g} s"
                 return
             if waiting:
                 time.sleep(self._poll)
+                if self.attendance.due():
+                    self.attendance.look(set(self._grid.get_node_ids()), self.sites)
 
     def refresh(self) -> tuple[Event, ...]:
         """Look who is there: newcomers are greeted, who is gone is forgotten. Waits for nobody.
@@ -86,6 +95,8 @@ class Nodes:
         self.hosts = {client: node for client, node in self.hosts.items() if node in online}
         greeted = {node for node, _ in self._greeted.values()}
         new = sorted(online - set(self.sites) - greeted)
+        self.attendance.look(online, self.sites)
+        self.attendance.greet(new)
         if new:
             hello = to_content(pack(Hello()))
             ids = self._grid.push_messages([Message(hello, node, HELLO, ttl=self.deadline) for node in new])
@@ -95,6 +106,7 @@ class Nodes:
             if greeting is not None:
                 node, reason = greeting[0], self._admit(greeting[0], said(reply))
                 events += [{"kind": "not admitted", "node": str(node), "reason": reason}] if reason else []
+        self.attendance.save()
         late = self._clock() - self.deadline
         self._greeted = {i: (node, at) for i, (node, at) in self._greeted.items() if at > late and node in online}
         for kind, who in (("joined", set(self.hosts) - before), ("left", before - set(self.hosts))):
@@ -140,13 +152,23 @@ class Nodes:
         Returns:
             A federation that does not change any more.
         """
-        if self._first is None:
+        if self._inputs is None:
             raise ShoalError("no site is there yet")
         ids = tuple(sorted(self.hosts))
         at = {client: self.sites[node] for client, node in self.hosts.items()}
         tags = {client: dict(at[client].tags[client]) for client in ids if client in at[client].tags}
         sizes_N = np.array([at[client].sizes[client] for client in ids], np.int64)
-        return Sites(ids, sizes_N, self._first.shape, self._first.dtype, self._classes, tags)
+        return Sites(ids, sizes_N, *self._inputs, self._classes, tags)
+
+    def expect(self, shape: tuple[int, ...], dtype: str, classes: int) -> None:
+        """The model is made: sites with other inputs or further classes are not admitted, whoever comes first.
+
+        Args:
+            shape: Of one input.
+            dtype: Of its numbers.
+            classes: That the model tells apart.
+        """
+        self._inputs, self._classes, self._closed = (shape, dtype), classes, True
 
     def close_classes(self) -> None:
         """The model is made: from now on no site is admitted that has classes it does not know."""
@@ -155,18 +177,20 @@ class Nodes:
     def _admit(self, node: int, site: Any) -> str | None:
         """Take a site in, or say why not."""
         reason = site if isinstance(site, str) else unsound(site)
-        if reason is None and self._first is not None:
-            if (site.shape, site.dtype) != (self._first.shape, self._first.dtype):
-                reason = f"its inputs are {site.dtype} of shape {site.shape}, the federation's {self._first.dtype} of "
-                reason += f"shape {self._first.shape}"
+        if reason is None and self._inputs is not None:
+            if (site.shape, site.dtype) != self._inputs:
+                reason = f"its inputs are {site.dtype} of shape {site.shape}, the federation's {self._inputs[1]} of "
+                reason += f"shape {self._inputs[0]}"
             elif self._closed and site.classes > self._classes:
                 reason = f"it has {site.classes} classes, the model knows {self._classes}"
         taken = [] if reason else [c for c in site.sizes if self.hosts.get(c, node) != node]
         if taken:
             reason = f"client {taken[0]!r} is at another site already"
         if reason:
+            self.attendance.refuse(node, reason)
             return reason
-        self._first, self._classes = self._first or site, max(self._classes, site.classes)
+        self.attendance.admit(node, site)
+        self._inputs, self._classes = (site.shape, site.dtype), max(self._classes, site.classes)
         self.sites[node] = site
         self.hosts |= dict.fromkeys(site.sizes, node)
         return None
@@ -192,7 +216,7 @@ def unsound(site: Any) -> str | None:
     shape = isinstance(site.shape, tuple) and all(type(n) is int and 0 < n <= MOST_NUMBERS for n in site.shape)
     shape = shape and prod(site.shape) <= MOST_NUMBERS
     tags = isinstance(site.tags, dict) and all(isinstance(t, dict) for t in site.tags.values())
-    kind = type(site.dtype) is str and site.dtype in KINDS
+    kind = type(site.dtype) is str and site.dtype in KINDS and type(site.name) is str
     classes = type(site.classes) is int and site.classes <= MOST_CLASSES
     if not (sizes and shape and tags and classes and kind and site.sizes):
         return "what it says of itself makes no sense"

@@ -52,6 +52,7 @@ class Site:
         dtype: Of its numbers.
         classes: One more than the greatest label of its samples.
         version: Of Shoal.
+        name: What it calls itself; nothing depends on it.
 
     >>> unpack(pack(Site({"ann": 12}, {}, (8, 8), "float32", 10, "1.0"))).sizes
     {'ann': 12}
@@ -63,6 +64,7 @@ class Site:
     dtype: str
     classes: int
     version: str
+    name: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -122,7 +122,7 @@ class Rehearsal:
 
     def node_config(self, site: str) -> str:
         """The node-config of a site, as a SuperNode takes it."""
-        config = {**self.sites[site], "state": str(self.state(site))}
+        config = {**self.sites[site], "state": str(self.state(site)), "name": site}
         return " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
 
     def state(self, site: str) -> Path:

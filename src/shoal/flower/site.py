@@ -61,7 +61,7 @@ class SiteAtWork:
         self._counts = Counts(self._state / "counts.json")
         self._secret = device_secret(self._state / "secret")
         self._net: tuple[Any, Net] | None = None
-        self._round = 0
+        self._round, self._name = 0, config.name
 
     def answer(self, message: Any) -> Site | Answered:
         """Do what a message asks for.
@@ -82,7 +82,8 @@ class SiteAtWork:
         """Who is here."""
         source = self._source()
         tags = {c: dict(t) for c, t in source.roster.tags.items() if "truth" not in t}
-        return Site(self._sizes(), tags, tuple(source.shape), source.sample().dtype.name, source.classes, __version__)
+        kind = source.sample().dtype.name
+        return Site(self._sizes(), tags, tuple(source.shape), kind, source.classes, __version__, self._name)
 
     def do(self, asked: Asked) -> Answered:
         """The units of a call, one after the other.

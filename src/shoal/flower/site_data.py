@@ -19,7 +19,7 @@ from shoal.seeds import Key
 
 __all__ = ["SiteConfig", "SiteData"]
 
-KEYS = ("data", "clients", "policy", "state", "partition", "seed", "drift", "idle")
+KEYS = ("data", "clients", "policy", "state", "partition", "seed", "drift", "idle", "name")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class SiteConfig:
         seed: Of that partition.
         drift: What happens to the data, for rehearsals.
         idle: Seconds without a message after which the process at the site ends.
+        name: What the site calls itself, for whoever watches the federation.
 
     >>> SiteConfig.of({"data": "folder:/srv/site", "state": "/var/lib/shoal", "clients": "ann,bob"}).clients
     'ann,bob'
@@ -49,6 +50,7 @@ class SiteConfig:
     seed: int = 0
     drift: str | None = None
     idle: float = 600.0
+    name: str = ""
 
     @classmethod
     def of(cls, node_config: Mapping[str, Any]) -> SiteConfig:

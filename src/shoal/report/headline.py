@@ -127,11 +127,16 @@ def accuracy_cards(summary: Row) -> list[Card]:
         Card(
             "Worst tenth", percent(summary.get("last_worst")), "mean accuracy of the worst-served clients", "last_worst"
         ),
-        Card(
-            "Macro F1", percent(summary.get("last_three_f1")), "last three rounds, mean over clients", "last_three_f1"
-        ),
+        *f1_cards(summary),
         *loss_cards(summary),
     ]
+
+
+def f1_cards(summary: Row) -> list[Card]:
+    """F1, where tests counted by class."""
+    found = summary.get("last_three_f1")
+    note = "last three rounds, mean over clients"
+    return [] if found is None else [Card("Macro F1", percent(found), note, "last_three_f1")]
 
 
 def loss_cards(summary: Row) -> list[Card]:
@@ -159,6 +164,8 @@ def environment_sheet(loaded: LoadedRun) -> Sheet:
 def commands(loaded: LoadedRun) -> list[tuple[str, str]]:
     """What to type to run it again, and what was typed; each with a word about it."""
     found = [("To run it again, with the same result:", shlex.join(["shoal", "run", f"{loaded.path}/config.toml"]))]
+    if loaded.config.get("engine") == "flower":
+        found = [("To go on with it, on the server of the federation:", "flwr run APP --run-config 'resume=true'")]
     typed: Sequence[Any] = loaded.environment.get("command", ())
     if typed and Path(str(typed[0])).name == "shoal":
         found.append(("It came from:", shlex.join(["shoal", *map(str, typed[1:])])))

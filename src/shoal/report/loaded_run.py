@@ -17,6 +17,7 @@ from shoal.errors import RunFolderError
 from shoal.loop.history import History, summarise
 from shoal.setup.settings import Settings
 from shoal.store.folder import Folder, flatten, read_lines
+from shoal.store.sites_file import SitesSeen, read_sites
 
 Row = Mapping[str, Any]
 
@@ -35,6 +36,7 @@ class LoadedRun:
         environment: What the run ran on.
         complete: Whether all rounds are played.
         beside: Runs of baselines next to it, with the same settings.
+        sites: Of a federation, as its server last saw them; None: it was simulated.
 
     >>> LoadedRun("x", "runs/x", {"algorithm": "ifca", "ifca": {"groups": 2}}, History([]), {}).own
     {'groups': 2}
@@ -49,6 +51,7 @@ class LoadedRun:
     environment: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
     beside: Sequence[LoadedRun] = ()
+    sites: SitesSeen | None = None
 
     @property
     def algorithm(self) -> str:
@@ -117,7 +120,8 @@ def read_run(path: str | Path, beside: bool = True, inside: Path | None = None) 
     summary = {**summarise(history), **(written or {})}
     events, environment = list(read_lines(folder.path / "events.jsonl")), environment_of(folder.path)
     others = baselines(folder.path, config, inside) if beside else []
-    return LoadedRun(name, str(folder.path), config, history, summary, events, environment, written is not None, others)
+    sites, complete = read_sites(folder.path), written is not None
+    return LoadedRun(name, str(folder.path), config, history, summary, events, environment, complete, others, sites)
 
 
 def strange_files(path: Path) -> list[str]:

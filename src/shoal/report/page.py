@@ -24,6 +24,7 @@ from shoal.report.figures.events import LISTED, listed
 from shoal.report.figures.similarity import Place, components
 from shoal.report.headline import Card, Sheet
 from shoal.report.loaded_run import LoadedRun
+from shoal.report.sites import site_card, site_sheets
 from shoal.version import __version__
 
 FOLDER = files("shoal.report")
@@ -61,12 +62,15 @@ def run_page(loaded: LoadedRun, place: Place = components) -> Page:
     sections = [section(title, drawn) for title, drawn in of_run(loaded, place).items()]
     sheets = {"What happened": events_sheets(loaded)}
     sections = [Section(s.title, s.figures, s.missing, sheets.get(s.title, ())) for s in sections]
+    if sites := site_sheets(loaded):
+        sections.insert(0, Section("Sites", sheets=sites))
     why = headline.decision_sheet(loaded)
     sections = [Section("Why this method", sheets=[why]), *sections] if why is not None else sections
     facts = (headline.settings_sheet(loaded), headline.environment_sheet(loaded))
     sections.append(Section("Repeat it", sheets=facts, commands=headline.commands(loaded)))
     title, verdict = headline.title_of(loaded), headline.verdict(loaded)
-    return Page(title, headline.subtitle_of(loaded), verdict, headline.cards(loaded), sections)
+    cards = [*headline.cards(loaded), *(card for card in [site_card(loaded)] if card is not None)]
+    return Page(title, headline.subtitle_of(loaded), verdict, cards, sections)
 
 
 def comparison_page(

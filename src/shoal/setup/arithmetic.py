@@ -13,11 +13,47 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from shoal.data.federation import Source
 from shoal.errors import BadInput
+from shoal.kernels import Network, native, why_none
 from shoal.layout import Layout, as_input, seeded
+from shoal.net import Arithmetic
+from shoal.setup.settings import Settings
 from shoal.types import Solver
 
 STEPS = 50_000  # local steps of a run from which compiling, a minute in every worker, is paid back
 Compile = Literal["auto", "on", "off"]
+
+
+def choose_arithmetic(settings: Settings, layout: Layout, source: Source, steps: float) -> Arithmetic:
+    """How the run computes; torch.compile is for what torch trains."""
+    wanted = settings.kernel
+    if settings.compile == "on":
+        if wanted == "native":
+            raise BadInput("compile=on and kernel=native exclude each other: use one of them")
+        wanted = "torch"
+    kernel = choose_kernel(wanted, settings.device, layout)
+    return Arithmetic(
+        settings.device, kernel, kernel == "torch" and choose_compiled(settings.compile, layout, source, steps)
+    )
+
+
+def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "native"]:
+    """What trains clients; a function of the model and of what is installed, never of timing."""
+    if wanted == "torch":
+        return "torch"
+    if native() is None:
+        why = why_none()
+    elif torch.device(device).type != "cpu":
+        why = "it runs on the CPU only"
+    elif Network.of(layout.probe) is None:
+        why = (
+            "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone, "
+            "nor of LSTM and GRU layers that read one way and linear layers"
+        )
+    else:
+        return "native"
+    if wanted == "native":
+        raise BadInput(f"kernel=native is not possible: {why}; use kernel=torch")
+    return "torch"
 
 
 def choose_compiled(wanted: Compile, layout: Layout, source: Source, steps: float) -> bool:

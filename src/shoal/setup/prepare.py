@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -14,17 +14,15 @@ from shoal.algorithms import ALGORITHMS
 from shoal.backends import BACKENDS, Backend, RayWorkers, Serial, Workers
 from shoal.data.build import build, is_own
 from shoal.data.drift import parse_drift
-from shoal.data.federation import Federation, Source
+from shoal.data.federation import Federation, Living, Source
 from shoal.data.spec import parse
 from shoal.errors import BadInput, RunFolderError, unknown
-from shoal.kernels import Network, native, why_none
 from shoal.layout import Layout, ModelFactory, factory_of
 from shoal.loop.plan import Plan
 from shoal.models import factory
-from shoal.net import Arithmetic
 from shoal.observers import check_trackers
 from shoal.seeds import Key
-from shoal.setup.arithmetic import choose_compiled, local_steps
+from shoal.setup.arithmetic import choose_arithmetic, local_steps
 from shoal.setup.options import build_algorithm, config_with_values
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import SOLVER_KEYS, Settings
@@ -100,7 +98,8 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
     if fingerprint is not None and mark != fingerprint:
         raise RunFolderError("the data is not what the run began with; put the same data back to go on")
     clients = len(source.roster)
-    check_cohort(settings, clients)
+    if fingerprint is None or not isinstance(source, Living):  # clients of a living one come and go: some may be away
+        check_cohort(settings, clients)
     check_device(settings.device)
     check_trackers(settings.track)
     chosen = asked.algorithm
@@ -203,39 +202,6 @@ def check_device(name: str) -> None:
         raise BadInput(f"device={name} is not possible: use cpu or cuda")
 
 
-def choose_arithmetic(settings: Settings, layout: Layout, source: Source, steps: float) -> Arithmetic:
-    """How the run computes; torch.compile is for what torch trains."""
-    wanted = settings.kernel
-    if settings.compile == "on":
-        if wanted == "native":
-            raise BadInput("compile=on and kernel=native exclude each other: use one of them")
-        wanted = "torch"
-    kernel = choose_kernel(wanted, settings.device, layout)
-    return Arithmetic(
-        settings.device, kernel, kernel == "torch" and choose_compiled(settings.compile, layout, source, steps)
-    )
-
-
-def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "native"]:
-    """What trains clients; a function of the model and of what is installed, never of timing."""
-    if wanted == "torch":
-        return "torch"
-    if native() is None:
-        why = why_none()
-    elif torch.device(device).type != "cpu":
-        why = "it runs on the CPU only"
-    elif Network.of(layout.probe) is None:
-        why = (
-            "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone, "
-            "nor of LSTM and GRU layers that read one way and linear layers"
-        )
-    else:
-        return "native"
-    if wanted == "native":
-        raise BadInput(f"kernel=native is not possible: {why}; use kernel=torch")
-    return "torch"
-
-
 def make_layout(
     settings: Settings, model: ModelFactory | None, source: Source, algorithm: Algorithm | None = None
 ) -> Layout:
@@ -266,12 +232,26 @@ def config_of(asked: Resolved, chosen: Algorithm, settings: Settings, clients: i
     return config | {key: OWN for key, given in own.items() if given is not None}
 
 
+def engine_key(engine: str | Backend) -> dict[str, Any]:
+    """The key `engine` of a run; a back end object says its name, and one that has none leaves the default.
+
+    >>> engine_key("ray"), engine_key(Serial())
+    ({'engine': 'ray'}, {'engine': 'serial'})
+    """
+    name = engine if isinstance(engine, str) else getattr(engine, "name", None)
+    return {} if name is None else {"engine": name}
+
+
 @contextmanager
 def open_backend(engine: str | Backend, workers: int | None, address: str | None = None) -> Iterator[Backend]:
     """The back end of that name, closed afterwards; one that was given stays open."""
     if not isinstance(engine, str):
         yield engine
         return
+    if engine == "flower":
+        raise BadInput(
+            "engine=flower means real sites, which `shoal deploy` is for; simulate with serial, local or ray"
+        )
     if engine not in BACKENDS:
         raise unknown("engine", engine, BACKENDS)
     if address is not None and engine != "ray":

@@ -54,8 +54,10 @@ class Settings(BaseModel):
         " method's own",
     )
     val: float = Field(0.0, ge=0, lt=1, description="share of the training samples set aside for validation")
-    engine: Literal["serial", "local", "ray"] = Field(
-        "local", description="where clients work: one thread of this process, all cores, or a Ray cluster"
+    engine: Literal["serial", "local", "ray", "flower"] = Field(
+        "local",
+        description="where clients work: one thread of this process, all cores, or a Ray cluster (flower: real sites;"
+        " see shoal deploy)",
     )
     workers: int | None = Field(
         None, ge=1, description="threads or processes of engine=local, actors of engine=ray; default: one per core"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from shoal.layout import Layout
 from shoal.loop.plan import Plan, RoundResult
 from shoal.store import codec
 from shoal.store.folder import Folder
+from shoal.types import Memory
 
 KEPT = 2
 
@@ -80,6 +82,25 @@ def newest(folder: Folder, plan: Plan) -> tuple[RoundResult | None, list[str]]:
         except (codec.Damaged, KeyError, AttributeError) as e:
             complaints.append(f"checkpoint {path.name} is damaged ({e}); using the one before it")
     return None, complaints
+
+
+def memories(folder: Folder, plan: Plan) -> dict[int, Mapping[str, Memory]]:
+    """What clients kept at every checkpoint that a run may go on from, should the newest be damaged.
+
+    Args:
+        folder: The run's folder.
+        plan: The run.
+
+    Returns:
+        Memories of clients by round.
+    """
+    found: dict[int, Mapping[str, Memory]] = {}
+    for path in saved(folder.checkpoints):
+        with suppress(codec.Damaged, KeyError, AttributeError):
+            value = codec.read(path, codec.records_of(plan.algorithm.state))
+            if value.get("run", folder.mark) == folder.mark:
+                found[value["round"]] = value["memories"]
+    return found
 
 
 def check_sizes(value: Mapping[str, Any], layout: Layout) -> None:

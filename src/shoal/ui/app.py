@@ -20,6 +20,7 @@ from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.report.figure import THEMES
 from shoal.ui.access import Guard
 from shoal.ui.answers import document_of
+from shoal.ui.metrics import KIND, exposition
 from shoal.ui.runs import NONSENSE, Entry, Runs
 
 PAUSE = 1.0  # seconds between two looks at the files
@@ -46,6 +47,7 @@ def make_app(folder: Path, host: str, token: str | None, closing: Callable[[], b
     routes = [
         Route("/", pages.index),
         Route("/static/{name}", pages.static),
+        Route("/metrics", pages.metrics),
         Route("/api/runs", pages.runs),
         Route("/api/page", pages.page),
         Route("/api/events", pages.events),
@@ -71,6 +73,10 @@ class Pages:
             return PlainTextResponse("there is no such file\n", 404)
         package, file, kind = STATIC[name]
         return Response(resource(file, package), media_type=kind, headers=KEPT if package == "plotly" else FRESH)
+
+    def metrics(self, request: Request) -> Response:
+        """The figures of all runs, for Prometheus."""
+        return Response(exposition(self._runs.samples()), media_type=KIND, headers=FRESH)
 
     def runs(self, request: Request) -> Response:
         entries = self._runs.look()

@@ -19,7 +19,10 @@ from shoal.loop.row import Row
 from shoal.report.figures.curves import whom
 from shoal.report.loaded_run import environment_of, strange_files
 from shoal.store.folder import Folder, flatten
+from shoal.store.sites_file import NAME as SITES
+from shoal.store.sites_file import SitesSeen, read_sites
 from shoal.ui.answers import linked
+from shoal.ui.metrics import Sample, samples_of
 from shoal.ui.tail import Tail
 
 DEPTH = 4  # folders below the one that is shown in which runs are looked for
@@ -57,6 +60,8 @@ class Entry:
     bytes: int = 0
     seconds: float = 0.0
     curve: tuple[float, ...] = ()
+    sites: str = ""  # of a federation: how many are there
+    watched: float = 0.0  # when its server last looked
     problem: str = ""  # why the folder cannot be read
 
     def document(self) -> dict[str, Any]:
@@ -87,6 +92,8 @@ class Watched:
     started: float | None = None
     odd: str = ""  # why the files cannot be understood
     entry: Entry | None = None
+    sites: SitesSeen | None = None
+    samples: tuple[int, list[Sample]] = (-1, [])  # of a version of the entry
 
 
 class Runs:
@@ -117,6 +124,26 @@ class Runs:
                 raise RunFolderError("there is no such run in this folder")
             return self._known[path].folder
 
+    def samples(self) -> list[Sample]:
+        """What Prometheus is told of all runs that can be read; a folder that is one run is known by its own name."""
+        self.look()
+        with self._lock:
+            for path, watched in self._known.items():
+                entry = watched.entry
+                if entry is not None and watched.samples[0] != entry.version:
+                    watched.samples = entry.version, samples_from(self.root.name if path == "." else path, watched)
+            return [sample for watched in self._known.values() for sample in watched.samples[1]]
+
+
+def samples_from(name: str, watched: Watched) -> list[Sample]:
+    """What Prometheus is told of a run; nothing of one whose files make no sense."""
+    if watched.entry is None or watched.entry.problem:
+        return []
+    try:
+        return list(samples_of(name, flatten(watched.config), watched.entry.state, watched.rows, watched.sites))
+    except NONSENSE:
+        return []
+
 
 def run_folders(root: Path, depth: int = DEPTH) -> Iterator[Path]:
     """The run folders at or below a folder, in order. Links are not followed: they may lead outside."""
@@ -134,8 +161,8 @@ def run_folders(root: Path, depth: int = DEPTH) -> Iterator[Path]:
 def new(folder: Path) -> Watched:
     tail = Tail(folder / "records.jsonl")
     try:
-        age = time.time() - tail.path.stat().st_mtime
-    except OSError:
+        age = time.time() - max(file.stat().st_mtime for file in (tail.path, folder / SITES) if file.exists())
+    except (OSError, ValueError):
         age = 0.0
     return Watched(folder, tail, heard=time.monotonic() - max(age, 0.0))
 
@@ -165,6 +192,11 @@ def refresh(path: str, watched: Watched) -> None:
             entry, watched.odd = replace(describe(path, watched), version=version), ""
         except NONSENSE as e:
             watched.odd = f"the files of this run make no sense: {type(e).__name__} {e}"
+    watched.sites = seen = None if problem else read_sites(watched.folder)
+    if seen is not None:
+        if before is not None and seen.at != before.watched:  # a round of real sites may take long
+            watched.heard = time.monotonic()
+        entry = replace(entry, sites=seen.words, watched=seen.at)
     complete = (watched.folder / "summary.json").is_file()
     state = state_of(complete, time.monotonic() - watched.heard, entry.seconds / max(entry.round, 1))
     entry = replace(entry, state=state, problem=problem or watched.odd)

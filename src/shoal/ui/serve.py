@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shoal.errors import BadInput, RunFolderError
-from shoal.ui.access import is_loopback
+from shoal.ui.hosts import is_loopback
 
 MAX_CONNECTIONS = 256  # at once; who comes later is told to come again
 

@@ -6,6 +6,7 @@ const page = document.getElementById("page");
 const runs = new Map(); // path -> entry
 const chosen = new Set(); // paths ticked for a comparison
 let filter = "", order = { by: "started", down: true };
+let folder = ""; // the name of what is shown
 let view = null; // what is on the page: { update(paths), end() }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -36,6 +37,8 @@ function listen() {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The list
+
+const called = (path) => (path === "." ? folder : path); // a folder that is one run has its own name
 
 const COLUMNS = [
   ["run", (e) => e.path],
@@ -89,11 +92,11 @@ function list() {
       type: "checkbox", checked: chosen.has(entry.path), ariaLabel: `compare ${entry.path}`,
       onchange: () => (tick.checked ? chosen.add(entry.path) : chosen.delete(entry.path), fill()),
     });
-    const about = [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`].filter(Boolean).join(" · ");
+    const about = [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`, entry.sites && entry.state !== "complete" && `${entry.sites} sites online`].filter(Boolean).join(" · ");
     const cells = [share(entry.best, entry.best_whom), percent(entry.worst), String(entry.groups ?? "–"), number(entry.ari), bytes(entry.bytes)];
     return el("tr", { "data-path": entry.path, className: entry.problem ? "broken" : "" },
       el("td", { className: "tick" }, tick),
-      el("td", { className: "name" }, el("a", { href: `#/run/${encodeURIComponent(entry.path)}` }, entry.path),
+      el("td", { className: "name" }, el("a", { href: `#/run/${encodeURIComponent(entry.path)}` }, called(entry.path)),
         el("div", { className: "muted" }, entry.problem || about)),
       el("td", { className: "when muted" }, when(entry.started)),
       el("td", { className: "far" }, el("div", {}, `${Math.max(0, entry.round)} / ${entry.rounds}`), progress(entry)),
@@ -163,7 +166,7 @@ function run(path) {
     if (entry) head.replaceChildren(state(entry), el("span", { id: "round" }, `round ${Math.max(0, entry.round)} of ${entry.rounds}`), progress(entry));
   };
   fill();
-  const reading = read([path], path, head, () => []);
+  const reading = read([path], called(path), head, () => []);
   return { update: (changed) => changed.has(path) && (fill(), reading.go()), end: reading.end };
 }
 
@@ -182,7 +185,7 @@ function route() {
   view?.end();
   const [kind, ...words] = location.hash.slice(2).split("/").map(decodeURIComponent);
   view = kind === "run" ? run(words[0] ?? "") : kind === "compare" ? compare(words.filter(Boolean)) : list();
-  document.title = kind === "run" ? `${words[0]} – Shoal` : "Shoal";
+  document.title = kind === "run" ? `${called(words[0])} – Shoal` : "Shoal";
   scrollTo(0, 0);
 }
 
@@ -200,7 +203,7 @@ function theme(name) {
 theme(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto");
 addEventListener("hashchange", route);
 const first = await ask("/api/runs");
-document.getElementById("folder").textContent = first.folder;
+document.getElementById("folder").textContent = folder = first.folder;
 for (const entry of first.runs) runs.set(entry.path, entry);
 route();
 listen();
