@@ -83,7 +83,7 @@ def opened() -> tuple[Any, Array]:
 
 
 def test_what_is_not_alike_goes_one_by_one() -> None:
-    """Another task, another call's key, a time limit, a client twice, all clients at once, a model that is not there."""
+    """Another task, another call's key, a time limit, a client twice, all clients at once, no such model."""
     site, models_KP = opened()
     a, b = (OneClient(TRAIN, name, 0, Key(1).of(name), 1) for name in ("c1", "c2"))
 
