@@ -6,9 +6,6 @@ Clients of 20 samples make one step on a linear model and nobody is tested, so t
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,7 +13,7 @@ import numpy as np
 
 from shoal.algorithms import FedAvg
 from shoal.backends import Backend, RayWorkers, Workers
-from shoal.bench.machine import Notify, child_environment, cpu_seconds
+from shoal.bench.machine import Notify, cpu_seconds, in_a_process
 from shoal.bench.rounds import MANY
 from shoal.data.federation import Federation
 from shoal.engine import Engine
@@ -96,12 +93,5 @@ def a_round(backend: Backend, clients: int, kernel: Any, repeats: int) -> float:
 
 def with_flower(clients: int, workers: int, repeats: int) -> dict[str, Any]:
     """The same with Flower's simulation on Ray, in a process of its own."""
-    numbers = map(str, (clients, workers, ROUNDS * repeats))
-    done = subprocess.run(
-        [sys.executable, "-c", FLOWER, *numbers], capture_output=True, text=True, env=child_environment()
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"cpu"')]
-    if done.returncode or not lines:
-        return {"note": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}
-    spent = json.loads(lines[-1])["cpu"]
-    return {"cpu_ms": 1e3 * sum(spent) / len(spent)}
+    found = in_a_process(FLOWER, clients, workers, ROUNDS * repeats)
+    return {"cpu_ms": 1e3 * sum(found["cpu"]) / len(found["cpu"])} if "cpu" in found else found
