@@ -192,9 +192,13 @@ def million() -> Iterator[str]:
     yield "| engine | CPU ms a round | the command | each worker | Ray's daemons together | all |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for m in found:
+        if "memory" not in m:
+            yield f"| {m['engine']} | {m['note']} | | | | |"
+            continue
         sizes = [m["memory"][kind] for kind in ("command", "worker", "daemon")]
         told = [mb(sum(sizes[0])), ", ".join(map(mb, sizes[1])), mb(sum(sizes[2])) if sizes[2] else "-"]
-        yield f"| {' | '.join([m['engine'], f'{m["cpu_ms"]:,.0f}', *told, mb(sum(map(sum, sizes)))])} |"
+        cells = [m["engine"], f"{m['cpu_ms']:,.0f}", *told, mb(sum(map(sum, sizes)))]
+        yield f"| {' | '.join(cells)} |"
 
 
 def mb(size: int) -> str:
