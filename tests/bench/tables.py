@@ -201,13 +201,26 @@ def million() -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
+def everybody() -> Iterator[str]:
+    found = results("bench-everybody", "everybody")
+    if not found:
+        yield not_yet("everybody")
+        return
+    yield "| clients | numbers of a model | answers of a round | CPU ms of the command | a client | of all processes |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for e in found:
+        counts = [f"{e['clients']:,}", f"{e['parameters']:,}", mb(e["bytes"])]
+        spent = [f"{e['command_cpu_ms']:,.0f}", f"{e['command_cpu_ms'] / e['clients']:.2f}", f"{e['cpu_ms']:,.0f}"]
+        yield f"| {' | '.join([*counts, *spent])} |"
+
+
 def mb(size: int) -> str:
     return f"{size / 1e6:,.0f} MB"
 
 
 PAGES: dict[str, tuple[Table, ...]] = {
     "performance.md": (rounds, played, kernels, whole, clustered, server, grouping, scaling, agreement, peers),
-    "scale.md": (engines, million),
+    "scale.md": (engines, million, everybody),
 }
 
 
