@@ -472,11 +472,12 @@ def test_edc_against_madc_is_the_committed_result(name: str) -> None:
     assert f"correlation {best:.3f}" in (DOCS / "results" / f"edc-madc-{name}" / "edc-madc.svg").read_text()
 
 
-def test_performance_quotes_its_results() -> None:
-    from tests.bench.tables import TABLES
+@pytest.mark.parametrize("name", ["performance.md", "scale.md"])
+def test_pages_quote_the_results_of_benchmarks(name: str) -> None:
+    from tests.bench.tables import PAGES
 
-    page = (DOCS / "performance.md").read_text()
-    for table in TABLES:
+    page = (DOCS / name).read_text()
+    for table in PAGES[name]:
         for row in table():
             assert f"{row}\n" in page, f"{table.__name__}: {row}"
 

@@ -1,6 +1,6 @@
-"""Tables for docs/performance.md, from the results of `shoal bench --format json` that lie in docs/results.
+"""Tables for pages of docs, from the results of `shoal bench --format json` that lie in docs/results.
 
-`python tests/bench/tables.py` prints them; with `--write` they take their places in the page, which are marked there.
+`python tests/bench/tables.py` prints them; with `--write` they take their places in the pages, which are marked there.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 Document = dict[str, Any]
+Table = Callable[[], Iterator[str]]
 DOCS = Path(__file__).parents[2] / "docs"
 RESULTS = DOCS / "results"
 
@@ -167,12 +168,65 @@ def peers() -> Iterator[str]:
             yield f"| {w['workload']} | {name} | {took:.3g} |"
 
 
-TABLES = (rounds, played, kernels, whole, clustered, server, grouping, scaling, agreement, peers)
+def engines() -> Iterator[str]:
+    """One row per number of clients and workers, the engines side by side."""
+    found = results("bench-engines", "engines")
+    if not found:
+        yield not_yet("engines")
+        return
+    heads = list(dict.fromkeys(e["engine"] for e in found))
+    yield f"| clients | workers | {' | '.join(heads)} |"
+    yield "| --- " * (2 + len(heads)) + "|"
+    for case in dict.fromkeys((e["clients"], e["workers"]) for e in found):
+        mine = {e["engine"]: e for e in found if (e["clients"], e["workers"]) == case}
+        cells = [e["note"] if e["cpu_ms"] is None else f"{e['cpu_ms']:.1f}" for e in (mine[name] for name in heads)]
+        yield f"| {' | '.join([*map(str, case), *cells])} |"
 
 
-def fill(page: str) -> str:
+def million() -> Iterator[str]:
+    """One row per engine, memory by kind of process."""
+    found = results("bench-engines", "million")
+    if not found:
+        yield not_yet("million")
+        return
+    yield "| engine | CPU ms a round | the command | each worker | Ray's daemons together | all |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for m in found:
+        if "memory" not in m:
+            yield f"| {m['engine']} | {m['note']} | | | | |"
+            continue
+        sizes = [m["memory"][kind] for kind in ("command", "worker", "daemon")]
+        told = [mb(sum(sizes[0])), ", ".join(map(mb, sizes[1])), mb(sum(sizes[2])) if sizes[2] else "-"]
+        cells = [m["engine"], f"{m['cpu_ms']:,.0f}", *told, mb(sum(map(sum, sizes)))]
+        yield f"| {' | '.join(cells)} |"
+
+
+def everybody() -> Iterator[str]:
+    found = results("bench-everybody", "everybody")
+    if not found:
+        yield not_yet("everybody")
+        return
+    yield "| clients | numbers of a model | answers of a round | CPU ms of the command | a client | of all processes |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for e in found:
+        counts = [f"{e['clients']:,}", f"{e['parameters']:,}", mb(e["bytes"])]
+        spent = [f"{e['command_cpu_ms']:,.0f}", f"{e['command_cpu_ms'] / e['clients']:.2f}", f"{e['cpu_ms']:,.0f}"]
+        yield f"| {' | '.join([*counts, *spent])} |"
+
+
+def mb(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
+
+
+PAGES: dict[str, tuple[Table, ...]] = {
+    "performance.md": (rounds, played, kernels, whole, clustered, server, grouping, scaling, agreement, peers),
+    "scale.md": (engines, million, everybody),
+}
+
+
+def fill(page: str, tables: Sequence[Table] = PAGES["performance.md"]) -> str:
     """The page with every table in its place: after the line that names it, instead of what stands there."""
-    for table in TABLES:
+    for table in tables:
         place = re.compile(rf"(<!-- table: {table.__name__} -->\n\n)(?:[|*].*\n)*")
         made = "".join(f"{row}\n" for row in table())
         page, places = place.subn(lambda found, made=made: found[1] + made, page)  # type: ignore[misc]
@@ -182,9 +236,9 @@ def fill(page: str) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        performance = DOCS / "performance.md"
-        performance.write_text(fill(performance.read_text()))
-    else:
-        for table in TABLES:
-            print("\n".join(table()), end="\n\n")
+    for name, tables in PAGES.items():
+        if sys.argv[1:] == ["--write"]:
+            (DOCS / name).write_text(fill((DOCS / name).read_text(), tables))
+        else:
+            for table in tables:
+                print("\n".join(table()), end="\n\n")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -15,7 +16,7 @@ import pytest
 from tests.conftest import make_toy, small_net
 from tests.support import FAULTS, Misbehaving
 
-from shoal.backends import Backend, Serial, Workers
+from shoal.backends import Backend, Outcome, Serial, Unit, Workers
 from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.errors import BadInput, TooFewAnswers
@@ -67,6 +68,26 @@ def engine(backend: Backend, layout: Layout, toy: Federation) -> Engine:
 
 def models(layout: Layout, k: int) -> Array:
     return layout.init_many(k, Key(3)) if k else np.zeros((0, layout.size), layout.dtype)
+
+
+def test_answers_that_come_one_by_one_are_held_once(layout: Layout, toy: Federation) -> None:
+    """Of twelve updates no more than the last two are there beside the rows into which they were copied."""
+    made: list[weakref.ref[Array]] = []
+    there: list[int] = []
+
+    class Watched(Serial):
+        def run(self, units: Sequence[Unit], models_KP: Array | None) -> Iterator[tuple[int, Outcome]]:
+            for number, outcome in super().run(units, models_KP):
+                assert outcome.answer is not None
+                made.append(weakref.ref(outcome.answer["update"]))
+                there.append(sum(update() is not None for update in made))
+                yield number, outcome
+
+    engine = Engine(Watched(), layout)
+    engine.set_federation(toy)
+    got = engine.map(Train(SGD()), toy.ids, models(layout, 1), np.zeros(len(toy.ids), int), Key(1))
+    assert len(got) == len(there) == len(toy.ids) == 12
+    assert max(there) <= 2
 
 
 def test_answers_come_in_canonical_order(engine: Engine, layout: Layout) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from shoal.backends.memory import look_up, recall
+from shoal.backends.memory import Recall, look_up, recall
 from shoal.data.federation import SPLITS, Federation
 from shoal.data.samples import Ragged
 from shoal.kernels import Native, Plan, Store, log_probabilities_many, train_many
@@ -141,7 +141,7 @@ class LocalCohort:
     places_N: Array
     models_KP: Array | None
     which_N: Array
-    memory: Callable[[str], Memory]
+    memory: Recall
     vectors_VP: Array
     threads: int = 1
 

@@ -15,7 +15,7 @@ from shoal.data.federation import Source
 from shoal.errors import ShoalError
 from shoal.layout import Layout
 from shoal.net import Arithmetic
-from shoal.types import Array
+from shoal.types import Array, Task
 
 MAX_STILLBORN = 10  # workers in a row that may die before they begin to work
 GRACE_SECONDS = 1.0  # past the limit, before a worker that does not answer is replaced
@@ -45,7 +45,10 @@ class Dispatcher(SimulatedClients, Generic[M]):
         self._tell: tuple[Layout, Arithmetic] | None = None  # of a run that the pool has not been told of yet
         self._vectors_VP: Array | None = None  # those that workers know
         self._seconds_per_cost: dict[int, float] = {}  # by list of tasks: what such units took lately
-        self._units: Sequence[Unit]  # of the present call, as the next three
+        self._seconds_per_pass: float | None = None  # of a sample through a model, in whatever task of this run
+        self._units: Sequence[Unit]  # of the present call, as the next five
+        self._cost: int  # of all of them
+        self._passes: list[int]  # of samples through models, by unit
         self._tasks: list[object]
         self._task_list: int
         self._deaths: dict[int, int]  # units that go alone, a worker having died: how many died with them alone
@@ -78,11 +81,11 @@ class Dispatcher(SimulatedClients, Generic[M]):
             return
         self._prepare(units, models_KP)
         waiting = sorted(range(len(units)), key=lambda i: (units[i].cost, -i))  # the longest is popped first
-        most = self._cost_of_a_message()
         workers = self._pool.workers
         try:
             while waiting or any(w.portions for w in workers):
                 self._pool.revive()
+                most = self._cost_of_a_message()
                 for portions in (1, 2):  # the second is given ahead
                     for worker in workers:
                         may = worker.usable and len(worker.portions) < portions and self._soon_idle(worker, most)
@@ -105,7 +108,7 @@ class Dispatcher(SimulatedClients, Generic[M]):
         """Tell workers of the run, if they have not been told; the first time this starts them."""
         if self._tell is not None:
             self._pool.open(*self._tell)
-            self._tell = None
+            self._tell = self._seconds_per_pass = None
             if self._source is not None:
                 self._pool.set_federation(self._source)
 
@@ -119,6 +122,8 @@ class Dispatcher(SimulatedClients, Generic[M]):
             self._pool.set_vectors(vectors_VP)
         self._pool.set_models(models_KP)
         self._units, self._deaths = units, {}
+        self._cost = sum(unit.cost for unit in units)
+        self._passes = passes(units, 0 if models_KP is None else len(models_KP))
         self._tasks = list({id(task): task for unit in units for task in unit.tasks}.values())
         self._task_list, new = self._pool.set_tasks(self._tasks)
         if new:
@@ -126,11 +131,13 @@ class Dispatcher(SimulatedClients, Generic[M]):
 
     def _cost_of_a_message(self) -> float:
         """How much work goes into one message: what is worth one, by what such units took so far, but not more than
-        half of a worker's share. Of units that nobody has met yet each goes alone.
+        half of a worker's share. Of units that nobody has met yet, by what other tasks took for a sample; in a run in
+        which nobody has worked yet, an eighth of a share.
         """
-        pace = self._seconds_per_cost.get(self._task_list)
-        share = sum(unit.cost for unit in self._units) / (2 * self.workers)
-        return 0.0 if pace is None else min(self._pool.message_seconds / max(pace, 1e-12), share)
+        pace, share = self._seconds_per_cost.get(self._task_list), self._cost / self.workers
+        if pace is None and self._seconds_per_pass is not None:
+            pace = self._seconds_per_pass * max(sum(self._passes) / max(self._cost, 1), 1.0)
+        return share / 8 if pace is None else min(self._pool.message_seconds / max(pace, 1e-12), share / 2)
 
     def _soon_idle(self, worker: M, most: float) -> bool:
         """Whether a worker may have more: it has little left to do, and no unit whose time is watched."""
@@ -185,8 +192,10 @@ class Dispatcher(SimulatedClients, Generic[M]):
             worker.ready, self._stillborn = True, 0
             return
         numbers = worker.portions.pop(0)
-        cost = sum(self._units[i].cost for i in numbers)
+        cost, count = sum(self._units[i].cost for i in numbers), sum(self._passes[i] for i in numbers)
         self._seconds_per_cost[self._task_list] = (worker.began - began) / max(cost, 1)
+        if count:
+            self._seconds_per_pass = (worker.began - began) / count
         yield from zip(numbers, said, strict=True)
 
     def _died(self, place: int, waiting: list[int], why: Lost) -> Iterator[tuple[int, Outcome]]:
@@ -211,3 +220,22 @@ class Dispatcher(SimulatedClients, Generic[M]):
         ((number,),) = self._pool.workers[place].portions
         self._pool.replace(place)
         yield number, failed(self._units[number], f"late: no answer after {limit:g} s")
+
+
+def passes(units: Sequence[Unit], models: int) -> list[int]:
+    """How often each unit sends a sample through a model, as its tasks declare; back is twice the work of forward.
+
+    >>> from shoal.backends.unit import OneClient
+    >>> from shoal.seeds import Key
+    >>> from shoal.solvers import SGD
+    >>> from shoal.tasks import Evaluate, Train
+    >>> train, test = (OneClient(task, "ann", 0, Key(0), cost=20) for task in (Train(SGD(epochs=5)), Evaluate()))
+    >>> passes([train, test], 1)  # 5 x 20 forward and back; of a test nothing is declared
+    [300, 0]
+    """
+    known: dict[tuple[int, int], int] = {}  # by task and cost
+    for task, cost in ((task, unit.cost) for unit in units for task in unit.tasks):
+        if (id(task), cost) not in known:
+            forward, backward = task.work(cost, models) if isinstance(task, Task) else (cost, 0)
+            known[id(task), cost] = forward + 2 * backward
+    return [sum(known[id(task), unit.cost] for task in unit.tasks) for unit in units]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from shoal.types import Array, Memory, Ref
+
+Recall = Callable[[str], Memory]  # what a client keeps, as it is stored
 
 
 def recall(memory: Memory, vectors_VP: Array | None) -> dict[str, Any]:

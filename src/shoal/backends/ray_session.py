@@ -9,11 +9,11 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from shoal.errors import BadInput
+from shoal.errors import BadInput, ShoalError
 
 LOOK_SECONDS = 10.0  # in which a cluster must take a connection
 WISHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -38,37 +38,45 @@ def join(address: str, count: int | None) -> Callable[[], None]:
     if address not in ("auto", "local"):
         look_for(address)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    with as_it_was():
-        if address != "local":
-            try:
-                ray.init(address=address, **quiet)
-                return hushed(ray.shutdown)
-            except ConnectionError as e:
-                if address != "auto":  # somebody listens there, who may want another token
-                    remedy = "set RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH here as on the cluster"
-                    raise BadInput(f"the Ray cluster at address={address} lets nobody in; {remedy}") from e
-            except (RuntimeError, ValueError, ray.exceptions.RayError) as e:  # other versions of Ray or Python
-                raise BadInput(f"the Ray cluster at address={address} cannot be joined: {brief(e)}") from e
-        folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the names of its sockets must be short
-        ray.init(address="local", num_cpus=count, include_dashboard=False, _temp_dir=folder, **quiet)
-
-    def leave() -> None:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    return hushed(leave)
+    with ExitStack() as undo:  # the last thing first
+        undo.enter_context(hushed())
+        with as_it_was():
+            if address == "local" or not joined(address, quiet):
+                folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the names of its sockets must be short
+                undo.callback(shutil.rmtree, folder, ignore_errors=True)
+                try:
+                    ray.init(address="local", num_cpus=count, include_dashboard=False, _temp_dir=folder, **quiet)
+                except Exception as e:  # of no kind of its own: it waits for 30 seconds
+                    raise ShoalError(f"Ray does not start here ({brief(e)}); try again, or use engine=local") from e
+        undo.callback(ray.shutdown)
+        return undo.pop_all().close
 
 
-def hushed(leave: Callable[[], None]) -> Callable[[], None]:
-    """Until we leave, Ray is asked not to print about lost machines, for which it has no option; it still may."""
+def joined(address: str, quiet: Mapping[str, Any]) -> bool:
+    """Whether there is a cluster, of which we are part now; one that we cannot become part of is one sentence."""
+    ray = import_ray()
+    try:
+        ray.init(address=address, **quiet)
+    except ConnectionError as e:
+        if address == "auto":
+            return False
+        remedy = "set RAY_AUTH_MODE and RAY_AUTH_TOKEN_PATH here as on the cluster"  # somebody listens there
+        raise BadInput(f"the Ray cluster at address={address} lets nobody in; {remedy}") from e
+    except (RuntimeError, ValueError, ray.exceptions.RayError) as e:  # other versions of Ray or Python
+        raise BadInput(f"the Ray cluster at address={address} cannot be joined: {brief(e)}") from e
+    return True
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Ray prints no news of machines and actors, for which it has no option: before it begins, as there may be news at
+    once, and until it has ended, as it prints what it kept back then."""
     worker = import_ray()._private.worker
-    worker._worker_logs_enabled = False
-
-    def end() -> None:
-        leave()
-        worker._worker_logs_enabled = True
-
-    return end
+    before, worker._worker_logs_enabled = worker._worker_logs_enabled, False
+    try:
+        yield
+    finally:
+        worker._worker_logs_enabled = before
 
 
 def look_for(address: str) -> None:

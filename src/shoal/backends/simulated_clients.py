@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.backends.backend import Outcome, Unit, failed
-from shoal.backends.cohort import KernelData, LocalCohort
+from shoal.backends.at_once import AtOnce
+from shoal.backends.backend import Outcome, Unit
+from shoal.backends.cohort import KernelData
 from shoal.backends.memory import Library, Memories, refer
 from shoal.backends.site import one_thread
-from shoal.backends.unit import Chain, explain
+from shoal.backends.unit import explain
 from shoal.data.federation import Source
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.types import Array, Cohort, CohortAnswers, Memory, Ref, Task, expect
-from shoal.validate import has_cohort_form
 
 
 class SimulatedClients:
@@ -51,14 +51,13 @@ class SimulatedClients:
         self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array, key: Key
     ) -> CohortAnswers | None:
         """All clients do the task in one call, where the kernel can; the next `keep` means rows of these answers."""
-        data = self._kernel_data()
-        if data is None or not sent_alike(task, models_KP, which_N):
+        at_once = self._at_once(models_KP)
+        if at_once is None:
             return None
         self._begin(models_KP)
-        at_work = self._at_work(data, cohort, models_KP, which_N)
         try:
             with one_thread():
-                answers = task.for_cohort(at_work, key)
+                answers = at_once.cohort(task, cohort, which_N, key)
         except MemoryError:  # one by one those have a chance for whom there is room
             return None
         except (Exception, SystemExit) as e:
@@ -66,30 +65,14 @@ class SimulatedClients:
         if answers is not None and answers.memories:
             row = {client: i for i, client in enumerate(cohort)}
             for client, memory in answers.memories.items():
-                self._offered[row[client]] = {client: refer(memory, models_KP, at_work.vectors_VP)}
+                self._offered[row[client]] = {client: refer(memory, models_KP, at_once.vectors_VP)}
         return answers
 
     def chains_at_once(self, units: Sequence[Unit], models_KP: Array | None) -> list[Outcome] | None:
         """Chains that do the same task, all in one call, where the kernel can; None: run them as units."""
-        data, chains = self._kernel_data(), [unit for unit in units if isinstance(unit, Chain)]
-        full = [chain for chain in chains if chain.clients]
-        if data is None or models_KP is None or not full or len(chains) < len(units) or not alike(chains):
-            return None
-        cohort, lengths_M = sum((chain.clients for chain in full), ()), np.array([len(c.clients) for c in full])
-        which_N = np.repeat([chain.which for chain in full], lengths_M)
-        at_work = self._at_work(data, cohort, models_KP, which_N)
-        try:
-            with one_thread():
-                answers = full[0].task.for_chains(at_work, lengths_M, full[0].key)
-        except MemoryError:  # one by one those have a chance for whom there is room
-            return None
-        except (Exception, SystemExit) as e:
-            reason = explain(e)
-            return [failed(chain, reason) for chain in chains]
-        if answers is None:
-            return None
-        answered = iter([{name: rows[i] for name, rows in answers.fields.items()} for i in range(len(full))])
-        return [Outcome(next(answered) if chain.clients else None) for chain in chains]
+        at_once = self._at_once(models_KP)
+        with one_thread():
+            return None if at_once is None else at_once.chains(units)
 
     def log_probabilities(self, pieces: Sequence[tuple[int, Array, float]], models_KP: Array) -> list[Array] | None:
         """What models say of samples, in one call, where the kernel can."""
@@ -129,6 +112,11 @@ class SimulatedClients:
         self._offered: dict[int, Mapping[str, Memory]] = {}
         self._filed: dict[int, int] = {}  # models of this run that clients keep: their numbers in the library
 
+    def _at_once(self, models_KP: Array | None) -> AtOnce | None:
+        """What is done in one call here; None if the kernel cannot."""
+        data = self._kernel_data()
+        return None if data is None else AtOnce(data, models_KP, self._kept.of, self._library.rows_VP, self._threads)
+
     def _kernel_data(self) -> KernelData | None:
         """The federation as the kernel reads it; None if it cannot."""
         if self._net is None or self._net.native is None or self._source is None:
@@ -136,11 +124,6 @@ class SimulatedClients:
         if self._laid_out is None or self._laid_out[0] is not self._source or self._laid_out[1] is not self._net:
             self._laid_out = self._source, self._net, KernelData.of(self._net, self._source.in_memory)
         return self._laid_out[2]
-
-    def _at_work(self, data: KernelData, cohort: Cohort, models_KP: Array | None, which_N: Array) -> LocalCohort:
-        """Clients as the kernel's calls see them."""
-        places_N, vectors_VP = data.federation.places(cohort), self._library.rows_VP
-        return LocalCohort(data, cohort, places_N, models_KP, which_N, self._kept.of, vectors_VP, self._threads)
 
     def _memories(self, clients: Sequence[str]) -> dict[str, Memory]:
         """What these clients keep now; those that keep nothing are not in it."""
@@ -150,17 +133,3 @@ class SimulatedClients:
         """A unit is done; what its clients want to keep waits."""
         self._offered[number] = outcome.memories
         return number, outcome
-
-
-def alike(chains: Sequence[Chain]) -> bool:
-    """Whether chains differ in clients and models alone, and their task has a form for chains."""
-    task, key, timeout = chains[0].task, chains[0].key, chains[0].timeout
-    same = all(chain.task is task and chain.key == key for chain in chains)
-    return same and timeout is None and task.models == "one" and has_cohort_form(task, "for_chains")
-
-
-def sent_alike(task: Task, models_KP: Array | None, which_N: Array) -> bool:
-    """Whether every client is sent what the task declares: one model that is there, all of them, or nothing."""
-    if task.models == "one":
-        return models_KP is not None and bool(((which_N >= 0) & (which_N < len(models_KP))).all())
-    return bool((which_N < 0).all())

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
 
+from shoal.backends.cohort import KernelData
 from shoal.data.federation import Source
 from shoal.data.samples import View
 from shoal.net import Net
@@ -45,6 +47,11 @@ class Site:
     clock: Clock = time.monotonic
     vectors_VP: Array | None = None
     ready: dict[tuple[Any, ...], Array] = field(default_factory=dict)
+
+    @cached_property
+    def kernel_data(self) -> KernelData | None:
+        """The federation as the kernel reads it; None if it cannot."""
+        return KernelData.of(self.net, self.federation.in_memory)
 
     def inputs(self, index: Array, view: View) -> Array:
         """Samples as inputs of a model; the same ones are made once, while there is room to keep them.

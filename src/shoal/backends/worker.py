@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
+from shoal.backends.at_once import AtOnce
 from shoal.backends.backend import Outcome, Unit, failed
 from shoal.backends.dumping import load_units
 from shoal.backends.site import Site
-from shoal.backends.unit import explain, safely
+from shoal.backends.unit import Chain, OneClient, explain, safely
 from shoal.data.federation import Source
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
-from shoal.types import Array
+from shoal.types import Array, Memory
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 Pack = Callable[[Sequence[Outcome]], bytes]
@@ -86,11 +87,29 @@ class Worker:
         """
         assert self.site is not None
         units = load_units(data, self.tasks[number])
-        outcomes = [safely(unit, self.site, self.models_KP, memories) for unit, memories in units]
+        outcomes = run_all(units, self.site, self.models_KP)
         try:
             return pack(outcomes)
         except Exception:
             return pack([sendable(unit, out, pack) for (unit, _), out in zip(units, outcomes, strict=True)])
+
+
+def run_all(units: Sequence[tuple[Unit, Mapping[str, Memory]]], site: Site, models_KP: Array | None) -> list[Outcome]:
+    """Run units, each with what its clients keep: several in one call where the kernel can, else one by one."""
+    whole = at_once(units, site, models_KP) if len(units) > 1 else None
+    return whole or [safely(unit, site, models_KP, memories) for unit, memories in units]
+
+
+def at_once(
+    units: Sequence[tuple[Unit, Mapping[str, Memory]]], site: Site, models_KP: Array | None
+) -> list[Outcome] | None:
+    """What units leave that the kernel does in one call; None: one by one."""
+    clients = all(isinstance(unit, OneClient | Chain) for unit, _ in units)
+    if not clients or site.net.native is None or site.vectors_VP is None or site.kernel_data is None:
+        return None
+    kept = {client: memory for _, memories in units for client, memory in memories.items()}
+    call = AtOnce(site.kernel_data, models_KP, lambda client: kept.get(client, {}), site.vectors_VP)
+    return call.units([unit for unit, _ in units])
 
 
 def sendable(unit: Unit, outcome: Outcome, pack: Pack) -> Outcome:

@@ -6,9 +6,6 @@ Clients of 20 samples make one step on a linear model and nobody is tested, so t
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,7 +13,7 @@ import numpy as np
 
 from shoal.algorithms import FedAvg
 from shoal.backends import Backend, RayWorkers, Workers
-from shoal.bench.machine import Notify, child_environment, cpu_seconds
+from shoal.bench.machine import Notify, cpu_seconds, in_a_process
 from shoal.bench.rounds import MANY
 from shoal.data.federation import Federation
 from shoal.engine import Engine
@@ -32,6 +29,12 @@ from shoal.solvers import SGD
 CASES = tuple((clients, workers) for clients in (20, 100) for workers in (1, 2))
 ROUNDS = 10  # of a turn
 SOLVER = SGD(lr=0.1, steps=1, batch=10)
+OURS = """
+import json, sys
+from shoal.bench.engines import a_round
+engine, kernel, *numbers = sys.argv[1:]
+print(json.dumps({"cpu_ms": 1e3 * a_round(engine, kernel, *map(int, numbers))}))
+"""
 FLOWER = """
 import json, sys
 from shoal.bench.engines import SOLVER, federation_of, layout_of
@@ -60,7 +63,9 @@ def layout_of(federation: Federation) -> Layout:
 
 
 def time_engines(cases: Sequence[tuple[int, int]], repeats: int, notify: Notify) -> Iterator[dict[str, Any]]:
-    """Processor milliseconds of a round of every engine; of one that is not installed, that it is not."""
+    """Processor milliseconds of a round of every engine, each in a process of its own; of one that is not installed,
+    that it is not.
+    """
     for clients, workers in cases:
         line = {"clients": clients, "workers": workers, "cpu_ms": None, "note": "not installed"}
         for engine in ("local", "ray"):
@@ -68,16 +73,16 @@ def time_engines(cases: Sequence[tuple[int, int]], repeats: int, notify: Notify)
                 notify(f"engines: {clients} clients, {workers} workers, {engine}, {kernel}")
                 found: dict[str, Any] = {}
                 if engine == "local" or importlib.util.find_spec("ray") is not None:
-                    backend: Backend = Workers(workers) if engine == "local" else RayWorkers(workers, "local")
-                    found = {"cpu_ms": 1e3 * a_round(backend, clients, kernel, repeats)}
+                    found = in_a_process(OURS, engine, kernel, clients, workers, ROUNDS * repeats)
                 yield {**line, "engine": f"{engine}, {kernel}", **found}
         notify(f"engines: {clients} clients, {workers} workers, Flower")
         both = all(importlib.util.find_spec(name) is not None for name in ("flwr", "ray"))
         yield {**line, "engine": "Flower's simulation", **(with_flower(clients, workers, repeats) if both else {})}
 
 
-def a_round(backend: Backend, clients: int, kernel: Any, repeats: int) -> float:
-    """Processor seconds, after three rounds to warm up; the back end is closed."""
+def a_round(engine: str, kernel: Any, clients: int, workers: int, rounds: int) -> float:
+    """Processor seconds, after three rounds to warm up."""
+    backend: Backend = Workers(workers) if engine == "local" else RayWorkers(workers, "local")
     federation, how = federation_of(clients), Arithmetic(kernel=kernel)
     layout = layout_of(federation)
     algorithm = FedAvg(select=All(), solver=SOLVER)
@@ -87,21 +92,14 @@ def a_round(backend: Backend, clients: int, kernel: Any, repeats: int) -> float:
         for _ in range(4):
             next(results)
         before = cpu_seconds()
-        for _ in range(ROUNDS * repeats):
+        for _ in range(rounds):
             next(results)
-        return (cpu_seconds() - before) / (ROUNDS * repeats)
+        return (cpu_seconds() - before) / rounds
     finally:
         backend.close()
 
 
 def with_flower(clients: int, workers: int, repeats: int) -> dict[str, Any]:
-    """The same with Flower's simulation on Ray, in a process of its own."""
-    numbers = map(str, (clients, workers, ROUNDS * repeats))
-    done = subprocess.run(
-        [sys.executable, "-c", FLOWER, *numbers], capture_output=True, text=True, env=child_environment()
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"cpu"')]
-    if done.returncode or not lines:
-        return {"note": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}
-    spent = json.loads(lines[-1])["cpu"]
-    return {"cpu_ms": 1e3 * sum(spent) / len(spent)}
+    """The same with Flower's simulation on Ray."""
+    found = in_a_process(FLOWER, clients, workers, ROUNDS * repeats)
+    return {"cpu_ms": 1e3 * sum(found["cpu"]) / len(found["cpu"])} if "cpu" in found else found

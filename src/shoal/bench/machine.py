@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -55,6 +58,23 @@ def child_environment() -> dict[str, str]:
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def in_a_process(code: str, *arguments: object) -> dict[str, Any]:
+    """What a piece of Python prints last, as JSON, in a process of its own; or a `note` on why there is nothing.
+
+    >>> in_a_process("import json, sys; print(json.dumps({'twice': 2 * int(sys.argv[1])}))", 4)
+    {'twice': 8}
+    >>> in_a_process("raise ValueError('no')")
+    {'note': 'failed: ValueError: no'}
+    """
+    words = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, env=child_environment())
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        return {"note": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}
+    found: dict[str, Any] = json.loads(lines[-1])
+    return found
 
 
 def cpu_seconds() -> float:

@@ -11,9 +11,12 @@ import torch
 from shoal.bench.agreement import agreement
 from shoal.bench.clustered import time_clustered
 from shoal.bench.engines import CASES, time_engines
+from shoal.bench.everybody import CASES as ALL
+from shoal.bench.everybody import time_everybody
 from shoal.bench.grouping import CLIENTS as GROUPED
 from shoal.bench.grouping import time_grouping
 from shoal.bench.machine import Notify, cores, gemm_peak
+from shoal.bench.million import time_million
 from shoal.bench.peers import PEERS, time_peers
 from shoal.bench.rounds import time_rounds
 from shoal.bench.scaling import POINTS, time_scaling
@@ -25,9 +28,9 @@ from shoal.kernels import native
 from shoal.version import __version__
 
 WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT = "whole", "clustered", "server", "icg", "scaling", "agreement"
-ENGINES = "engines"
+ENGINES, MILLION, EVERYBODY = "engines", "million", "everybody"
 NAMES = (*WORKLOADS, WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT)
-MORE = (ENGINES,)  # for who asks for them by name: they start Ray
+MORE = (ENGINES, MILLION, EVERYBODY)  # for who asks for them by name: they start Ray
 
 
 def bench(
@@ -62,6 +65,10 @@ def bench(
         document["agreement"] = agreement(quick, notify)
     if ENGINES in names:
         document["engines"] = list(time_engines(CASES[:1] if quick else CASES, repeats, notify))
+    if MILLION in names:
+        document["million"] = list(time_million(*((1000, 20) if quick else (10**6, 200)), repeats, notify))
+    if EVERYBODY in names:
+        document["everybody"] = list(time_everybody(ALL[:1] if quick else ALL, repeats, notify))
     if peers:
         document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, notify)]
     return document

@@ -131,6 +131,37 @@ def spent(line: Line) -> str:
     return f"{line['cpu_ms']:.1f}" if line["cpu_ms"] is not None else str(line["note"])
 
 
+def tell_million(console: Console, found: list[Line]) -> None:
+    first = found[0]
+    what = f"{first['clients']:,} clients on demand, {first['clients_per_round']} a round, memory (PSS) by process"
+    echo(console, f"\n{what}", style="bold")
+    kinds = ("command", "worker", "daemon")
+    rows = (
+        [m["engine"], f"{m['cpu_ms']:,.0f}", *(", ".join(map(size, m["memory"][kind])) or "-" for kind in kinds)]
+        if "memory" in m
+        else [m["engine"], m["note"], "-", "-", "-"]
+        for m in found
+    )
+    console.print(table(["engine", "CPU ms/round", "command", "workers", "Ray's daemons"], rows))
+
+
+def tell_everybody(console: Console, found: list[Line]) -> None:
+    echo(console, "\nAll clients in every round, on Ray", style="bold")
+    rows = (
+        [
+            f"{e['clients']:,}",
+            *(
+                [f"{e['parameters']:,}", size(e["bytes"]), f"{e['command_cpu_ms']:,.0f}", f"{e['cpu_ms']:,.0f}"]
+                if "bytes" in e
+                else [e["note"], "-", "-", "-"]
+            ),
+        ]
+        for e in found
+    )
+    heads = ["clients", "parameters", "answers/round", "CPU ms/round, command", "all processes"]
+    console.print(table(heads, rows, right=True))
+
+
 def tell_agreement(console: Console, found: list[Line]) -> None:
     echo(console, "\nUpdates of clients, relative error against double precision", style="bold")
     rows = ([a["workload"], a["solver"], a["kernel"], f"{a['median']:.1e}", f"{a['worst']:.1e}"] for a in found)
@@ -176,6 +207,8 @@ KINDS: dict[str, Any] = {
     "icg": tell_grouping,
     "scaling": tell_scaling,
     "engines": tell_engines,
+    "million": tell_million,
+    "everybody": tell_everybody,
     "agreement": tell_agreement,
     "peers": tell_peers,
     "against": tell_against,

@@ -257,15 +257,20 @@ class Engine:
         """Every client is a unit: answers that can be used, stacked, and by row why the others cannot."""
         asked = list(zip(here.clients, which_N.tolist(), here.sizes_N.tolist(), strict=True))
         units = [OneClient(task, client, k, key.of(client), size, self._timeout) for client, k, size in asked]
-        good, reasons = [], {}
-        dims = self._dims(models_KP)
-        for i, (out, (_, _, size)) in enumerate(zip(self._run(units, models_KP), asked, strict=True)):
-            reason = None if out.answer is None else check(out.answer, task.fields, dims, self.layout.dtype, size)
-            if out.answer is None or reason:
-                reasons[i] = out.failed[0].reason if out.failed else str(reason)
+        dims, reasons, events = self._dims(models_KP), dict[int, str](), dict[int, Any]()
+        rows = self._room(task, len(units), models_KP)
+        for i, out in self._backend.run(units, models_KP):  # each is let go of when it is written down
+            events[i] = out.events
+            if out.answer is None:
+                reasons[i] = out.failed[0].reason
+            elif reason := check(out.answer, task.fields, dims, self.layout.dtype, asked[i][2]):
+                reasons[i] = reason
             else:
-                good.append(out.answer)
-        return self._stack(task, good, models_KP), reasons
+                for name, found in rows.items():
+                    found[i] = out.answer[name]
+        self._ledger.events += [dict(event) for i in range(len(units)) for event in events[i]]
+        good = [i for i in range(len(units)) if i not in reasons]
+        return {name: found[good] if reasons else found for name, found in rows.items()}, reasons
 
     def _judged(
         self, task: Task, whole: CohortAnswers, here: Present, models_KP: Array | None
@@ -288,15 +293,19 @@ class Engine:
     def _dims(self, models_KP: Array | None) -> Mapping[str, int]:
         return {"P": self.layout.size, "K": 0 if models_KP is None else len(models_KP), "C": self.layout.classes}
 
-    def _stack(self, task: Task, answers: Sequence[Mapping[str, Any]], models_KP: Array | None) -> dict[str, Array]:
-        dims = self._dims(models_KP)
-        fields = {}
+    def _room(self, task: Task, count: int, models_KP: Array | None) -> dict[str, Array]:
+        """Room for so many answers, by field."""
+        dims, fields = self._dims(models_KP), {}
         for name, spec in task.fields.items():
             kind = np.int64 if spec.kind != "float" else self.layout.dtype if spec.shape else np.float64
-            rows = np.empty((len(answers), *(dims[letter] for letter in spec.shape)), kind)
+            fields[name] = np.empty((count, *(dims[letter] for letter in spec.shape)), kind)
+        return fields
+
+    def _stack(self, task: Task, answers: Sequence[Mapping[str, Any]], models_KP: Array | None) -> dict[str, Array]:
+        fields = self._room(task, len(answers), models_KP)
+        for name, rows in fields.items():
             for i, answer in enumerate(answers):
                 rows[i] = answer[name]
-            fields[name] = rows
         return fields
 
     def _count(self, task: Task, asked: int, came: int, models_KP: Array | None, sizes_N: Array = NOBODY) -> None:
