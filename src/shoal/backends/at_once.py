@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.backends.backend import Outcome, Unit, failed
+from shoal.backends.backend import Outcome, Unit
 from shoal.backends.cohort import KernelData, LocalCohort
 from shoal.backends.memory import Recall, refer
-from shoal.backends.unit import Chain, OneClient, explain
+from shoal.backends.unit import Chain, OneClient
 from shoal.seeds import Key
 from shoal.types import EVERYBODY, Array, Cohort, CohortAnswers, Task
 from shoal.validate import has_cohort_form
@@ -20,7 +20,7 @@ from shoal.validate import has_cohort_form
 class AtOnce:
     """What a call's clients find in a process whose kernel takes the model.
 
-    Arithmetic on one thread and without denormals is for the caller to see to.
+    What a task raises goes to the caller; arithmetic on one thread and without denormals is for the caller to see to.
 
     Args:
         data: All samples.
@@ -37,23 +37,16 @@ class AtOnce:
     threads: int = 1
 
     def cohort(self, task: Task, clients: Cohort, which_N: Array, key: Key) -> CohortAnswers | None:
-        """All clients do the task, which has a form for cohorts; None: one by one. It may raise anything."""
+        """All clients do the task, which has a form for cohorts; None: one by one."""
         if not sent_alike(task, self.models_KP, which_N):
             return None
         return task.for_cohort(self._at_work(clients, which_N), key)
 
     def units(self, units: Sequence[Unit]) -> list[Outcome] | None:
         """Units that differ in client and model alone, what each leaves; None: one by one."""
-        return or_why(self._ones if isinstance(units[0], OneClient) else self._chains, units)
-
-    def chains(self, units: Sequence[Unit]) -> list[Outcome] | None:
-        """Chains that do the same task, what each leaves; None: hop by hop."""
-        return or_why(self._chains, units)
-
-    def _ones(self, units: Sequence[Unit]) -> list[Outcome] | None:
         ones = [unit for unit in units if isinstance(unit, OneClient)]
         if len(ones) < len(units):
-            return None
+            return self.chains(units)
         clients, first = tuple(unit.client for unit in ones), ones[0]
         key = replace(first.key, client=None)
         same = all(u.task is first.task and u.key == key.of(u.client) and u.timeout is None for u in ones)
@@ -70,7 +63,8 @@ class AtOnce:
             for i, c in enumerate(clients)
         ]
 
-    def _chains(self, units: Sequence[Unit]) -> list[Outcome] | None:
+    def chains(self, units: Sequence[Unit]) -> list[Outcome] | None:
+        """Chains that do the same task, what each leaves; None: hop by hop."""
         chains = [unit for unit in units if isinstance(unit, Chain)]
         full = [chain for chain in chains if chain.clients]
         if self.models_KP is None or not full or len(chains) < len(units) or not alike(chains):
@@ -88,17 +82,6 @@ class AtOnce:
         return LocalCohort(
             self.data, clients, places_N, self.models_KP, which_N, self.memory, self.vectors_VP, self.threads
         )
-
-
-def or_why(do: Callable[[Sequence[Unit]], list[Outcome] | None], units: Sequence[Unit]) -> list[Outcome] | None:
-    """What units leave; where one call for all of them fails, it fails for each."""
-    try:
-        return do(units)
-    except MemoryError:  # one by one those have a chance for whom there is room
-        return None
-    except (Exception, SystemExit) as e:
-        reason = explain(e)
-        return [failed(unit, reason) for unit in units]
 
 
 def alike(chains: Sequence[Chain]) -> bool:

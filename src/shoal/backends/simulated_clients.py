@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shoal.backends.at_once import AtOnce
-from shoal.backends.backend import Outcome, Unit
+from shoal.backends.backend import Outcome, Unit, failed
 from shoal.backends.cohort import KernelData
 from shoal.backends.memory import Library, Memories, refer
 from shoal.backends.site import one_thread
@@ -71,8 +71,14 @@ class SimulatedClients:
     def chains_at_once(self, units: Sequence[Unit], models_KP: Array | None) -> list[Outcome] | None:
         """Chains that do the same task, all in one call, where the kernel can; None: run them as units."""
         at_once = self._at_once(models_KP)
-        with one_thread():
-            return None if at_once is None else at_once.chains(units)
+        try:
+            with one_thread():
+                return None if at_once is None else at_once.chains(units)
+        except MemoryError:  # one by one those have a chance for whom there is room
+            return None
+        except (Exception, SystemExit) as e:
+            reason = explain(e)
+            return [failed(unit, reason) for unit in units]
 
     def log_probabilities(self, pieces: Sequence[tuple[int, Array, float]], models_KP: Array) -> list[Array] | None:
         """What models say of samples, in one call, where the kernel can."""

@@ -103,13 +103,19 @@ def run_all(units: Sequence[tuple[Unit, Mapping[str, Memory]]], site: Site, mode
 def at_once(
     units: Sequence[tuple[Unit, Mapping[str, Memory]]], site: Site, models_KP: Array | None
 ) -> list[Outcome] | None:
-    """What units leave that the kernel does in one call; None: one by one."""
+    """What units leave that the kernel does in one call; None: one by one, and whoever fails says why.
+
+    So also for what the call raises: it would be the failure of all, and who came with whom must not matter.
+    """
     clients = all(isinstance(unit, OneClient | Chain) for unit, _ in units)
     if not clients or site.net.native is None or site.vectors_VP is None or site.kernel_data is None:
         return None
     kept = {client: memory for _, memories in units for client, memory in memories.items()}
-    call = AtOnce(site.kernel_data, models_KP, lambda client: kept.get(client, {}), site.vectors_VP)
-    return call.units([unit for unit, _ in units])
+    try:
+        call = AtOnce(site.kernel_data, models_KP, lambda client: kept.get(client, {}), site.vectors_VP)
+        return call.units([unit for unit, _ in units])
+    except (Exception, SystemExit):
+        return None
 
 
 def sendable(unit: Unit, outcome: Outcome, pack: Pack) -> Outcome:
