@@ -214,6 +214,8 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str, theme: str) -
     places = ("", "#/run/sweep%2Fifca-seed%3D0", "#/compare/sweep%2Fifca-seed%3D0/sweep%2Ffedavg-seed%3D0")
     for place in places:
         page.goto(address + place)
+        if place:
+            page.locator("#figure-accuracy").scroll_into_view_if_needed()  # a figure is drawn when it is seen
         page.wait_for_function(DRAWN if place else "() => document.querySelector('tbody tr')")
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("button", name="theme").click()
