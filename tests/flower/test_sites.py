@@ -57,6 +57,7 @@ class Guided(Rehearsal):
             "fl.example.org": "localhost",
             "127.0.0.1:8000": f"127.0.0.1:{self.port}",
             "--port 8000": f"--port {self.port}",
+            'name="north"': f'name="{site}"',
             "/opt/shoal/bin": str(Path(sys.executable).parent),
             "/etc/shoal/site.key": f"{self.folder}/keys/{site}.key",
             "/etc/shoal": f"{self.folder}/keys",
@@ -147,6 +148,8 @@ def test_sites_work_through_the_door_and_nothing_else_goes_through_it(folder: Pa
         for words in (("supernode", "list", "outside"), ("ls", "outside"), ("run", str(folder / "app"), "outside")):
             with pytest.raises(ShoalError, match="403"):
                 federation.flwr(*words)
+    told = json.loads((folder / "run" / "sites.json").read_text())
+    assert sorted(site["name"] for site in told["sites"]) == sites
     asked = (folder / "access.log").read_text()
     assert all(f'POST /v1/fleet/{what} HTTP/1.1" 200' in asked for what in ("pull-messages", "push-messages"))
     assert not events(folder / "run", "left out", "not admitted")
