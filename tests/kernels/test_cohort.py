@@ -15,7 +15,7 @@ from shoal.data.samples import Inputs, View
 from shoal.errors import BadInput
 from shoal.kernels import Native, Network, Plan, Rule, Store, log_probabilities_many, native, train_many
 from shoal.kernels.calls import at
-from shoal.kernels.network import Stage
+from shoal.kernels.stages import Stage
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
