@@ -28,18 +28,27 @@ static void FN(centre)(const FN(stage) *s, int64_t r) {
     }
 }
 
-/* Adds to `sum` the numbers of a vector of maps of one image, less `mean`; squared if asked. */
-static inline __attribute__((always_inline)) void FN(tally)(const int SQUARE, const FN(stage) *s, int64_t r, int64_t at,
-                                                           vec mean, double *sum) {
+/* Adds to `sum` the numbers of a vector of maps of one image, less `mean`; squared if asked. A line is summed up in so many
+ * parts as do not wait for each other. */
+static inline __attribute__((always_inline)) void FN(tally)(const int SQUARE, const int PARTS, const FN(stage) *s, int64_t r,
+                                                           int64_t at, vec mean, double *sum) {
     for (int64_t y = 0; y < s->oh; y++) {
         const REAL *z = FN(maps)(s, r) + y * s->wz * s->op + at;
-        vec part = {0};
-        for (int64_t x = 0; x < s->ow; x++) {
+        vec part[4] = {{0}, {0}, {0}, {0}};
+        int64_t x = 0;
+        for (; x + PARTS <= s->ow; x += PARTS)
+            for (int i = 0; i < PARTS; i++) {
+                const vec v = LOAD(z + (x + i) * s->op);
+                if (SQUARE) part[i] += (v - mean) * (v - mean);
+                else part[i] += v;
+            }
+        for (; x < s->ow; x++) {
             const vec v = LOAD(z + x * s->op);
-            if (SQUARE) part += (v - mean) * (v - mean);
-            else part += v;
+            if (SQUARE) part[0] += (v - mean) * (v - mean);
+            else part[0] += v;
         }
-        for (int64_t i = 0; i < LANES; i++) sum[i] += part[i];
+        if (PARTS == 4) part[0] = (part[0] + part[1]) + (part[2] + part[3]);
+        for (int64_t i = 0; i < LANES; i++) sum[i] += part[0][i];
     }
 }
 
@@ -49,9 +58,9 @@ static void FN(learn_statistics)(FN(stage) *s, int64_t rows) {
     for (int64_t at = 0; at < s->op; at += LANES) {
         double sum[LANES], squares[LANES];
         for (int64_t i = 0; i < LANES; i++) sum[i] = squares[i] = 0;
-        for (int64_t r = 0; r < rows; r++) FN(tally)(0, s, r, at, (vec){0}, sum);
+        for (int64_t r = 0; r < rows; r++) FN(tally)(0, 1, s, r, at, (vec){0}, sum);
         for (int64_t i = 0; i < LANES; i++) s->mean_of[at + i] = (REAL)(sum[i] / count);
-        for (int64_t r = 0; r < rows; r++) FN(tally)(1, s, r, at, LOAD(s->mean_of + at), squares);
+        for (int64_t r = 0; r < rows; r++) FN(tally)(1, 1, s, r, at, LOAD(s->mean_of + at), squares);
         for (int64_t i = 0; i < LANES && at + i < s->o; i++) {
             s->inverse[at + i] = (REAL)(1 / sqrt(squares[i] / count + s->eps));
             s->means[at + i] += (REAL)(s->momentum * (sum[i] / count - s->means[at + i]));
@@ -75,10 +84,10 @@ static void FN(learn_groups)(FN(stage) *s, int64_t r) {
     double sum[s->op], squares[s->op];
     REAL *mean = s->mean_of + r * s->op, *inverse = s->inverse + r * s->op;
     memset(sum, 0, sizeof sum), memset(squares, 0, sizeof squares);
-    for (int64_t at = 0; at < s->op; at += LANES) FN(tally)(0, s, r, at, (vec){0}, sum + at);
+    for (int64_t at = 0; at < s->op; at += LANES) FN(tally)(0, 4, s, r, at, (vec){0}, sum + at);
     FN(share)(s, sum);
     for (int64_t o = 0; o < s->o; o++) mean[o] = (REAL)sum[o];
-    for (int64_t at = 0; at < s->op; at += LANES) FN(tally)(1, s, r, at, LOAD(mean + at), squares + at);
+    for (int64_t at = 0; at < s->op; at += LANES) FN(tally)(1, 4, s, r, at, LOAD(mean + at), squares + at);
     FN(share)(s, squares);
     for (int64_t o = 0; o < s->o; o++) inverse[o] = (REAL)(1 / sqrt(squares[o] + s->eps));
 }
@@ -103,21 +112,21 @@ static inline vec FN(largest)(const FN(stage) *s, const REAL *z, int64_t at) {
 
 /* The outputs of one image, centred if there is a norm, become what the stage shows. */
 static void FN(show)(const FN(stage) *s, int64_t r) {
-    const int whole = s->o == s->op;
-    REAL spare[s->op];
-    for (int64_t y = 0; y < s->ph; y++)
-        for (int64_t x = 0; x < s->pw; x++) {
-            const REAL *z = FN(maps)(s, r) + (y * s->wz + x) * s->pool * s->op;
-            const REAL *plus = s->plus ? FN(pixel)(s->plus, r, y, x) : NULL;
-            REAL *out = FN(pixel)(s->to, r, y, x), *to = whole ? out : spare;
-            for (int64_t at = 0; at < s->op; at += LANES) {
+    for (int64_t at = 0; at < s->op; at += LANES) {
+        const int64_t own = s->o - at < LANES ? s->o - at : LANES;
+        for (int64_t y = 0; y < s->ph; y++) {
+            const REAL *z = FN(maps)(s, r) + y * s->wz * s->pool * s->op;
+            const REAL *plus = s->plus ? FN(pixel)(s->plus, r, y, 0) + at : NULL;
+            REAL *out = FN(pixel)(s->to, r, y, 0) + at;
+            for (int64_t x = 0; x < s->pw; x++, z += s->pool * s->op, out += s->o) {
                 vec top = FN(largest)(s, z, at);
-                if (plus) top += LOAD(plus + at);
+                if (plus) top += LOAD(plus + x * s->o);
                 if (s->relu) top = WHERE(~(top <= 0), top);
-                STORE(to + at) = top;
+                if (own == LANES) STORE(out) = top;
+                else memcpy(out, &top, own * sizeof(REAL));
             }
-            if (!whole) memcpy(out, spare, s->o * sizeof(REAL));
         }
+    }
 }
 
 /* One batch through a stage. With `learn` batch norm takes its statistics from the batch. */
@@ -169,43 +178,39 @@ static inline vec FN(through)(const FN(stage) *s, vec g, const REAL *z, int64_t 
 
 /* The sums over one image that the gradient of a norm needs are added: of gradients with outputs, and of gradients. */
 static void FN(weigh)(const FN(stage) *s, int64_t r, REAL *with, REAL *sum) {
-    const int64_t n = s->pool * s->pool;
-    vec share[4];
-    for (int64_t y = 0; y < s->ph; y++)
-        for (int64_t x = 0; x < s->pw; x++) {
-            const REAL *z = FN(maps)(s, r) + (y * s->wz + x) * s->pool * s->op, *out = FN(pixel)(s->to, r, y, x);
-            const REAL *d = s->to->back + ((r * s->ph + y) * s->pw + x) * s->op;
-            for (int64_t at = 0; at < s->op; at += LANES) {
+    for (int64_t at = 0; at < s->op; at += LANES) {
+        vec all = LOAD(sum + at), by = LOAD(with + at), share[4];
+        for (int64_t y = 0; y < s->ph; y++) {
+            const REAL *z = FN(maps)(s, r) + y * s->wz * s->pool * s->op, *out = FN(pixel)(s->to, r, y, 0);
+            const REAL *d = s->to->back + (r * s->ph + y) * s->pw * s->op;
+            for (int64_t x = 0; x < s->pw; x++, z += s->pool * s->op, out += s->o, d += s->op) {
                 FN(shares)(s, z, out, at, LOAD(d + at), share);
-                vec all = {0}, by = {0};
-                for (int64_t i = 0; i < n; i++) {
-                    all += share[i];
-                    by += share[i] * LOAD(z + ((i >> 1) * s->wz + (i & 1)) * s->op + at);
+                vec one = {0}, product = {0};
+                for (int64_t i = 0; i < s->pool * s->pool; i++) {
+                    one += share[i];
+                    product += share[i] * LOAD(z + ((i >> 1) * s->wz + (i & 1)) * s->op + at);
                 }
-                STORE(sum + at) += all;
-                STORE(with + at) += by;
+                all += one, by += product;
             }
         }
+        STORE(sum + at) = all, STORE(with + at) = by;
+    }
 }
 
 /* Outputs of one image become gradients by them; what was added gets its share. */
 static void FN(unpool)(const FN(stage) *s, int64_t r, const FN(taking) *t) {
-    const int64_t n = s->pool * s->pool;
-    REAL *image = FN(maps)(s, r);
-    vec share[4];
-    for (int64_t y = 0; y < s->ph; y++)
-        for (int64_t x = 0; x < s->pw; x++) {
-            REAL *z = image + (y * s->wz + x) * s->pool * s->op;
-            const REAL *out = FN(pixel)(s->to, r, y, x);
-            const int64_t place = ((r * s->ph + y) * s->pw + x) * s->op;
-            for (int64_t at = 0; at < s->op; at += LANES) {
-                FN(shares)(s, z, out, at, LOAD(s->to->back + place + at), share);
-                if (s->plus && s->plus->back) {
-                    REAL *to = s->plus->back + place + at;
-                    if (s->plus_adds) STORE(to) += share[0];
-                    else STORE(to) = share[0];
-                }
-                for (int64_t i = 0; i < n; i++) {
+    REAL *image = FN(maps)(s, r), *plus = s->plus ? s->plus->back : NULL;
+    for (int64_t at = 0; at < s->op; at += LANES)
+        for (int64_t y = 0; y < s->ph; y++) {
+            REAL *z = image + y * s->wz * s->pool * s->op;
+            const REAL *out = FN(pixel)(s->to, r, y, 0);
+            int64_t place = (r * s->ph + y) * s->pw * s->op + at;
+            for (int64_t x = 0; x < s->pw; x++, z += s->pool * s->op, out += s->o, place += s->op) {
+                vec share[4];
+                FN(shares)(s, z, out, at, LOAD(s->to->back + place), share);
+                if (plus && s->plus_adds) STORE(plus + place) += share[0];
+                else if (plus) STORE(plus + place) = share[0];
+                for (int64_t i = 0; i < s->pool * s->pool; i++) {
                     REAL *to = z + ((i >> 1) * s->wz + (i & 1)) * s->op + at;
                     STORE(to) = FN(through)(s, share[i], to, at, t);
                 }

@@ -14,8 +14,8 @@ Image = tuple[int, ...]  # channels, height, width
 class Stage:
     """A convolution and, each if it is there: a norm, an image that is added, a rectifier, max pooling by two.
 
-    Or, with `mean`, mean pooling by windows of `kernel`, 0 being the whole image. Image 0 is the sample, image i + 1 what
-    stage i shows.
+    Or, with `mean`, mean pooling by windows of `kernel`, 0 being the whole image. Image 0 is the sample, image i + 1
+    what stage i shows.
 
     >>> Stage(3, 16, 3, 1, False, stride=2).after([(3, 32, 32)])
     (16, 16, 16)
@@ -135,7 +135,7 @@ def channels_of(image: int, found: Sequence[Stage]) -> int:
 
 
 def conv_stage(conv: nn.Module, rest: list[nn.Module], image: int) -> Stage | None:
-    """A convolution; a norm may come next, pooling and rectifier in any order after it. They are taken from the rest."""
+    """A convolution; a norm may come next, pooling and rectifier in any order after it, which all leave the rest."""
     if not isinstance(conv, nn.Conv2d) or not plain_conv(conv):
         return None
     norm, groups = None, 0
@@ -155,7 +155,7 @@ def conv_stage(conv: nn.Module, rest: list[nn.Module], image: int) -> Stage | No
 
 
 def norm_of(norm: nn.Module, maps: int) -> tuple[tuple[float, float], int] | None:
-    """Eps and momentum, and the groups of group norm; None if it has no factors, or running statistics of another kind."""
+    """Eps and momentum, and the groups of group norm; None if it has no factors or keeps other statistics."""
     if isinstance(norm, nn.GroupNorm):
         fits = norm.affine and norm.num_channels == maps and norm.eps > 0
         return ((float(norm.eps), 0.0), norm.num_groups) if fits else None

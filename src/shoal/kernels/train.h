@@ -134,17 +134,21 @@ static void FN(remember)(FN(network) *net, int64_t most, int64_t n, int64_t *ord
 }
 
 /* Whether samples side by side are less work than channels side by side, by the lanes that either leaves empty in the
- * largest batch of the client. */
+ * largest batch of the client. Where both leave the same, a residual network or one with group norm has channels side by
+ * side: an image is then normed and added up while it is at hand. */
 static int FN(fills_vectors)(const FN(call) *c, const FN(job) *job) {
     const int64_t size = FN(largest_batch)(c, job);
     double filled = 0, all = 0; /* lanes, with channels side by side: forward, back, and by the kernel */
+    int one_by_one = 0;
     for (int64_t i = 0; i < c->stages; i++) {
         const int64_t *s = c->shapes + STAGE_NUMBERS * i, channels = s[3], maps = s[6];
         const double work = s[2] ? 0 : (double)(s[4] * s[5] * s[7] * s[7]) / (double)(s[9] * s[9]);
         filled += work * (double)((s[0] ? 3 : 2) * channels * maps);
         all += work * (2 * (double)(channels * FN(padded)(maps)) + (s[0] ? (double)(FN(padded)(channels) * maps) : 0));
+        one_by_one |= s[1] >= 0 || s[11] == GROUP;
     }
-    return filled * (double)FN(padded)(size) <= all * (double)size;
+    const double abreast = filled * (double)FN(padded)(size), direct = all * (double)size;
+    return one_by_one ? abreast < direct : abreast <= direct;
 }
 
 /* Back through all layers but the first, which move; then the gradients by the outputs of the first are there. */

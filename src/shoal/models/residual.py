@@ -34,7 +34,8 @@ class Residual(nn.Module):
         self.shortcut, self.body = shortcut, body
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        aside, through = self.shortcut(x), self.body(x)
+        aside: torch.Tensor = self.shortcut(x)
+        through: torch.Tensor = self.body(x)
         if aside.shape != through.shape:
             shapes = " and ".join("x".join(map(str, t.shape[1:])) for t in (aside, through))
             raise BadInput(f"a shortcut and a body give images of {shapes}, which cannot be added; make them alike")
@@ -82,12 +83,10 @@ def resnet20_batch_norm(shape: Shape, classes: int) -> nn.Module:
 
 
 def resnet(shape: Shape, classes: int, blocks: int, norm: Callable[[int], nn.Module]) -> nn.Module:
-    """He et al. 2016, section 4.2: three parts of 16, 32 and 64 maps, so many blocks each, then the mean over the image.
+    """He et al. 2016, section 4.2: three parts of 16, 32 and 64 maps, so many blocks each, then the mean of the image.
 
     Where size and width change, the shortcut is a 1x1 convolution of stride 2 with a norm (their option B).
     """
-    if len(shape) != 3:
-        raise BadInput(f"residual networks take images of shape channels x height x width, not of {len(shape)} axes")
     layers: list[nn.Module] = [*normed(shape[0], WIDTHS[0], 3, 1, norm), nn.ReLU()]
     maps = WIDTHS[0]
     for width in WIDTHS:
