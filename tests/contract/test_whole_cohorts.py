@@ -20,6 +20,7 @@ from shoal.engine import Engine
 from shoal.errors import BadInput
 from shoal.kernels import native
 from shoal.layout import Layout
+from shoal.models.residual import Residual
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import MMD, SGD, Proximal
@@ -134,6 +135,15 @@ def conv(norm: bool) -> nn.Module:
     return nn.Sequential(*first, nn.Flatten(), nn.Linear(36, 3))
 
 
+def residual(norm: bool) -> nn.Module:
+    norms = [nn.BatchNorm2d(6) if norm else nn.GroupNorm(3, 6) for _ in range(2)]
+    body = nn.Sequential(
+        nn.Conv2d(4, 6, 3, 2, 1, bias=False), norms[0], nn.ReLU(), nn.Conv2d(6, 6, 3, padding=1), norms[1]
+    )
+    block = [nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), Residual(nn.Conv2d(4, 6, 1, 2), body), nn.ReLU()]
+    return nn.Sequential(*block, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 3))
+
+
 FEDERATIONS: dict[str, tuple[Federation, Any, str]] = {  # model and its precision
     "bytes": (images(), partial(perceptron, 36), "float32"),
     "floats": (images("float32"), partial(perceptron, 36), "float32"),
@@ -142,6 +152,8 @@ FEDERATIONS: dict[str, tuple[Federation, Any, str]] = {  # model and its precisi
     "numbers": (rows_of_numbers("float32"), partial(nn.Linear, 5, 3), "float32"),
     "conv": (images(), partial(conv, False), "float32"),
     "conv with batch norm": (images().keep([f"c{i}" for i in range(1, 8)]), partial(conv, True), "float32"),
+    "residual": (images(), partial(residual, False), "float32"),
+    "residual with batch norm": (images().keep([f"c{i}" for i in range(1, 8)]), partial(residual, True), "float32"),
 }
 
 
@@ -227,9 +239,10 @@ def test_the_list_of_tasks_is_complete() -> None:
     assert listed == set(ours)
 
 
+@pytest.mark.parametrize("data", ["bytes", "residual"])
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_threads_change_no_bit_and_need_no_process(workers: int) -> None:
-    federation, model, dtype = FEDERATIONS["bytes"]
+def test_threads_change_no_bit_and_need_no_process(workers: int, data: str) -> None:
+    federation, model, dtype = FEDERATIONS[data]
     local = Workers(workers)
     try:
         for name in ("train with momentum kept", "choose and train", "shift and nearest"):

@@ -15,8 +15,9 @@ from shoal.data.samples import Inputs, View
 from shoal.errors import BadInput
 from shoal.kernels import Native, Network, Plan, Rule, Store, log_probabilities_many, native, train_many
 from shoal.kernels.calls import at
-from shoal.kernels.network import Stage
+from shoal.kernels.stages import Stage
 from shoal.layout import Layout
+from shoal.models.residual import Residual
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
@@ -38,7 +39,14 @@ def convolutional() -> nn.Module:
     return nn.Sequential(*stage, nn.Conv2d(6, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 2 * 2, 5))
 
 
-MODELS = [softmax_regression, perceptron, convolutional]
+def residual() -> nn.Module:
+    body = nn.Sequential(nn.Conv2d(4, 6, 3, 2, 1), nn.GroupNorm(2, 6), nn.ReLU(), nn.Conv2d(6, 6, 3, padding=1))
+    first = [nn.Conv2d(3, 4, 3, padding=1, bias=False), nn.GroupNorm(1, 4), nn.ReLU()]
+    block = [Residual(nn.Conv2d(4, 6, 1, 2), body), nn.ReLU(), nn.AvgPool2d(2)]
+    return nn.Sequential(*first, *block, nn.Flatten(), nn.Linear(6 * 2 * 2, 5))
+
+
+MODELS = [softmax_regression, perceptron, convolutional, residual]
 SIZES = [1, 2, 33, 40, 7, 64, 90]
 STORED = ["uint8", "float32", "float64"]
 

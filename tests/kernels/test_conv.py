@@ -129,18 +129,15 @@ def test_what_counts_as_a_stage() -> None:
         return Network.of(nn.Sequential(*parts, nn.Flatten(), nn.Linear(32, 2)))
 
     not_one = {
-        "stride": network(nn.Conv2d(1, 2, 3, stride=2)),
         "dilation": network(nn.Conv2d(1, 2, 3, dilation=2)),
         "groups": network(nn.Conv2d(2, 2, 3, groups=2)),
         "oblong": network(nn.Conv2d(1, 2, (3, 5))),
         "as a word": network(nn.Conv2d(1, 2, 3, padding="same")),
-        "more padding than kernel": network(nn.Conv2d(1, 2, 3, padding=3)),
         "mirrored padding": network(nn.Conv2d(1, 2, 3, padding=1, padding_mode="reflect")),
         "pooling by three": network(nn.Conv2d(1, 2, 3), nn.MaxPool2d(3)),
         "overlapping pooling": network(nn.Conv2d(1, 2, 3), nn.MaxPool2d(2, stride=1)),
         "pooling twice": network(nn.Conv2d(1, 2, 3), nn.MaxPool2d(2), nn.MaxPool2d(2)),
         "rounding up": network(nn.Conv2d(1, 2, 3), nn.MaxPool2d(2, ceil_mode=True)),
-        "mean pooling": network(nn.Conv2d(1, 2, 3), nn.AvgPool2d(2)),
         "norm after the rectifier": network(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.BatchNorm2d(2)),
         "norm without factors": network(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2, affine=False)),
         "norm with cumulative means": network(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2, momentum=None)),

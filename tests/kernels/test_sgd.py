@@ -14,7 +14,7 @@ from torch import nn
 import shoal
 from shoal.errors import BadInput
 from shoal.kernels import Native, Network, Rule, dual_pays, native
-from shoal.kernels.network import Stage
+from shoal.kernels.stages import Stage
 from shoal.layout import Layout
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key

@@ -13,6 +13,7 @@ from shoal.errors import BadInput
 from shoal.kernels import Native, native, why_none
 from shoal.kernels.native import VARIANTS, WISH, built_as
 from shoal.layout import Layout
+from shoal.models.residual import Residual
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
@@ -26,23 +27,31 @@ def convolutional() -> nn.Module:
     return nn.Sequential(*stage, nn.Conv2d(20, 9, 3), nn.ReLU(), nn.Flatten(), nn.Linear(9 * 2 * 2, 5))
 
 
+def residual() -> nn.Module:
+    body = nn.Sequential(nn.Conv2d(5, 18, 3, 2, 1), nn.GroupNorm(3, 18), nn.ReLU(), nn.Conv2d(18, 18, 3, padding=1))
+    block = Residual(nn.Conv2d(5, 18, 1, 2), body)
+    first = [nn.Conv2d(3, 5, 3, padding=1), nn.GroupNorm(1, 5), nn.ReLU(), nn.AvgPool2d(2, stride=1)]
+    return nn.Sequential(*first, block, nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(18, 5))
+
+
 def perceptron() -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, 33), nn.ReLU(), nn.Linear(33, 5))
 
 
 @pytest.mark.skipif(best is None, reason="there is no native kernel")
 @pytest.mark.parametrize("name", runnable)
-@pytest.mark.parametrize("model", [convolutional, perceptron])
+@pytest.mark.parametrize("model", [convolutional, residual, perceptron])
 @pytest.mark.parametrize(("precision", "close"), [("float64", 1e-12), ("float32", 1e-5)])
+@pytest.mark.parametrize("batch", [6, 16])
 def test_it_is_ordinary_training(
-    name: str, model: type[nn.Module], precision: str, close: float, monkeypatch: pytest.MonkeyPatch
+    name: str, model: type[nn.Module], precision: str, close: float, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(3)
     layout = Layout.of(model, np.zeros((1, 3, 8, 8), np.float32), precision)
     x, y = rng.normal(size=(17, 3, 8, 8)).astype(layout.dtype), rng.integers(0, 5, 17)
     library = ctypes.CDLL(str(built_as(name)))
     monkeypatch.setattr(sys.modules[Native.__module__], "native", lambda: (name, library))
-    start_P, solver = layout.init(Key(1)), SGD(epochs=2, batch=6, lr=0.1, momentum=0.5)
+    start_P, solver = layout.init(Key(1)), SGD(epochs=2, batch=batch, lr=0.1, momentum=0.5)
     one, two = (solver(Net(layout, Arithmetic(kernel=k)), start_P, x, y, Key(4)) for k in ("torch", "native"))
     np.testing.assert_allclose(two.update_P, one.update_P, rtol=0, atol=close)
 

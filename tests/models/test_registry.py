@@ -16,6 +16,11 @@ from shoal.models import MODELS, Published, factory
 from shoal.net import Net
 from shoal.seeds import Key
 
+RESNET8 = (1 * 9 * 16 + 32) + 2 * (16 * 9 * 16 + 32)  # one channel: the first convolution and the part of 16 maps
+RESNET8 += (16 * 9 * 32 + 64) + (32 * 9 * 32 + 64) + (16 * 32 + 64)  # 32 maps, and the shortcut of 1x1
+RESNET8 += (32 * 9 * 64 + 128) + (64 * 9 * 64 + 128) + (32 * 64 + 128) + (64 * 10 + 10)
+RESNET20 = RESNET8 + 4 * (16 * 9 * 16 + 32) + 4 * (32 * 9 * 32 + 64) + 4 * (64 * 9 * 64 + 128)  # two blocks more each
+
 COUNTS = {
     "mnist-mclr": 7_850,
     "mnist-mlp": 101_770,
@@ -39,6 +44,10 @@ COUNTS = {
     "mclr": 64 * 10 + 10,
     "mlp": 64 * 128 + 128 + 128 * 10 + 10,
     "cnn": (9 * 32 + 32) + (32 * 9 * 64 + 64) + (64 * 2 * 2 * 10 + 10),
+    "resnet8": RESNET8,
+    "resnet20": RESNET20,
+    "resnet8-batch-norm": RESNET8,
+    "resnet20-batch-norm": RESNET20,
 }
 
 

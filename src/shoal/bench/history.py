@@ -53,7 +53,7 @@ def read_earlier(path: Path, quick: bool) -> Document:
         raise BadInput(f"{path} holds no JSON document; {hint}") from e
     try:
         if not speeds(found):
-            raise BadInput(f"{path} times no workload that could be compared; {hint} with W1 to W7, whole or clustered")
+            raise BadInput(f"{path} times no workload that could be compared; {hint} with W1 to W8, whole or clustered")
         was_quick = bool(found["quick"])
     except (AttributeError, KeyError, TypeError, ZeroDivisionError) as e:
         raise BadInput(f"{path} is not the output of a benchmark; {hint}") from e

@@ -165,6 +165,7 @@ def _all() -> dict[str, Workload]:
             "W7", "Synthetic(1,1), logistic regression", "synthetic:1:1:clients=100:memory=true", None, "mclr",
             (60,), 10, SGD(lr=0.01, epochs=5, batch=10), cohort=20, rounds=10,
         ),
+        Workload("W8", "CIFAR-10, ResNet-8", "cifar10", model="resnet8", shape=cifar, solver=ten, **wecfl),
     )  # fmt: skip
     return {w.name: w for w in found}
 

@@ -15,7 +15,7 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="WORKLOAD",
-        help="W1 to W7, whole (a run from the command line), clustered (methods that find groups), server, icg, "
+        help="W1 to W8, whole (a run from the command line), clustered (methods that find groups), server, icg, "
         "scaling, agreement; none: all of these. engines: what a round costs on local, ray and Flower's simulation; "
         "million: memory by process with a million clients; everybody: what comes back when all clients train.",
     ),

@@ -104,7 +104,7 @@ class Prepared:
         shift, scale, inverse = store.constants
         self.call = Call(
             stages=len(stages), layers=len(network.widths) - 1, size=network.size, trainable=network.trainable,
-            norms=sum(s.norm is not None for s in network.stages), shapes=at(self.shapes), widths=at(kernel.widths),
+            norms=sum(s.batch_norm for s in network.stages), shapes=at(self.shapes), widths=at(kernel.widths),
             constants=at(kernel.constants), bias=at(kernel.bias), rectified=at(kernel.rectified),
             cell_shapes=at(kernel.cells), cells=len(network.cells), words=store.shape[0] if network.cells else 0,
             x=at(store.x), shift=at(shift), scale=at(scale), inverse=at(inverse),

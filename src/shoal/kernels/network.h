@@ -4,8 +4,8 @@
 /* What it is, and how all clients of a call train it; laid out as `Call` in calls.py. */
 typedef struct {
     int64_t stages, layers, size, trainable, norms; /* `size` numbers in all, the last `norms` of them counters */
-    const int64_t *shapes, *widths;                 /* of the stages: ten numbers each; of the layers */
-    const double *constants;                        /* of the stages' batch norms: eps and momentum */
+    const int64_t *shapes, *widths;                 /* of the stages (stage.h); of the layers */
+    const double *constants;                        /* of the stages' norms: eps and momentum */
     const uint8_t *bias, *rectified;                /* which layers have one; before which a rectifier stands */
     const int64_t *cell_shapes;                     /* of the recurrent cells: four numbers each */
     int64_t cells, words;                           /* how many; the words of a sample */
@@ -21,28 +21,33 @@ typedef struct {
     const volatile int32_t *stop; /* once it is not 0, nothing more is begun */
 } FN(call);
 
-/* One batch through a stage; the result lies in the padded image of the next one or, after the last, in rows of `flat`
- * with the channels outermost, as torch flattens them. With `learn` batch norm takes its statistics from the batch. */
-static void FN(send)(FN(stage) *s, int64_t rows, const FN(stage) *next, REAL *flat, int64_t row, int learn) {
-    (s->abreast ? FN(forward_abreast) : FN(forward))(s, rows, next, flat, row, learn);
+/* One batch through a stage. With `learn` batch norm takes its statistics from the batch. */
+static void FN(send)(FN(stage) *s, int64_t rows, int learn) {
+    if (s->mean) (s->abreast ? FN(pool_means_abreast) : FN(pool_means))(s, rows);
+    else (s->abreast ? FN(forward_abreast) : FN(forward))(s, rows, learn);
 }
 
 /* One batch back through a stage, which then moves. `g` has room for the kernel's gradient and two rows of maps. */
-static void FN(backward)(FN(stage) *s, int64_t rows, const FN(stage) *next, const REAL *flat, int64_t row, REAL *g,
-                         const FN(rule) *how) {
+static void FN(backward)(FN(stage) *s, int64_t rows, REAL *g, const FN(rule) *how) {
     REAL *gs = g + s->size, *gt = gs + s->op;
-    (s->abreast ? FN(gradients_abreast) : FN(gradients))(s, rows, next, flat, row, g, gs, gt);
+    if (s->mean) {
+        (s->abreast ? FN(spread_means_abreast) : FN(spread_means))(s, rows);
+        return;
+    }
+    (s->abreast ? FN(gradients_abreast) : FN(gradients))(s, rows, g, gs, gt);
     FN(step)(s->kernel, s->kernel0, s->vk, g, s->size, how->decay_w, how);
     if (s->norm) {
         FN(step)(s->scale, s->scale0, s->vs, gs, s->o, how->decay_b, how);
         FN(step)(s->shift, s->shift0, s->vt, gt, s->o, how->decay_b, how);
-        for (int64_t o = 0; o < s->o; o++) gt[o] = 0; /* a constant before batch norm is taken away again */
     }
+    if (s->biased && s->norm == GROUP) (s->abreast ? FN(bias_gradient_abreast) : FN(bias_gradient))(s, rows, gt);
+    for (int64_t o = 0; s->norm == BATCH && o < s->o; o++) gt[o] = 0; /* a constant before batch norm is taken away again */
     if (s->biased) FN(step)(s->b, s->b0, s->vb, gt, s->o, how->decay_b, how);
 }
 
 typedef struct {
     FN(stage) *stages;
+    FN(image) *images;          /* what the stages read and show, one more than there are stages */
     FN(layer) *layers;
     FN(reader) reader;          /* the recurrent cells, if there are any */
     int64_t stage_count, layer_count, at_once; /* so many samples go through the stages at once */
@@ -82,7 +87,7 @@ static void FN(exchange)(FN(network) *net, REAL *p, const uint8_t *bias, int dua
 static void FN(point_at_statistics)(FN(network) *net, REAL *statistics) {
     for (int64_t i = 0; i < net->stage_count; i++) {
         FN(stage) *s = net->stages + i;
-        if (s->norm) s->means = statistics, s->variances = statistics + s->o, statistics += 2 * s->o;
+        if (s->norm == BATCH) s->means = statistics, s->variances = statistics + s->o, statistics += 2 * s->o;
     }
 }
 
@@ -94,14 +99,18 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int64_t 
     int64_t numbers = 0, widest = 1, grads = 1;
     net->stage_count = c->stages, net->layer_count = c->layers, net->at_once = at_once;
     net->stages = calloc(c->stages + 1, sizeof(FN(stage))), net->layers = calloc(c->layers, sizeof(FN(layer)));
-    if (!net->stages || !net->layers) return 0;
+    net->images = calloc(c->stages + 1, sizeof(FN(image)));
+    if (!net->stages || !net->layers || !net->images) return 0;
     if (c->cells && !FN(lay_reader)(&net->reader, c->cells, c->cell_shapes, c->words, most, extras)) return 0;
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
-    for (int64_t i = 0; i < c->stages; i++) {
+    for (int64_t i = c->stages - 1; i >= 0; i--) {
         FN(stage) *s = net->stages + i;
-        numbers += FN(measure)(s, c->shapes + 10 * i, c->constants + 2 * i, !i, at_once, form == ABREAST);
+        numbers += FN(measure)(s, c->shapes + STAGE_NUMBERS * i, c->constants + 2 * i, net->images, net->images + i + 1, at_once,
+                               form == ABREAST);
         grads = MOST(grads, s->size + 2 * s->op);
     }
+    for (int64_t i = 0; c->stages && i <= c->stages; i++)
+        numbers += FN(measure_image)(net->images + i, !i, at_once, form == ABREAST);
     for (int64_t i = 0; i < c->layers; i++) {
         const int64_t row = FN(padded)(widths[i]), out = FN(padded)(widths[i + 1]);
         widest = MOST(widest, out), grads = MOST(grads, MOST(WIDE_ROWS * row, out));
@@ -118,6 +127,7 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int64_t 
     net->coef = net->rows + most, net->acts = net->coef + widest;
 #define TAKE(count) (at += (count), at - (count))
     for (int64_t i = 0; i < c->stages; i++) at = FN(settle)(net->stages + i, at);
+    for (int64_t i = 0; c->stages && i <= c->stages; i++) at = FN(settle_image)(net->images + i, at);
     for (int64_t i = 0; i < c->layers; i++) {
         FN(layer) *l = net->layers + i;
         l->in = widths[i], l->out = widths[i + 1], l->row = FN(padded)(l->in);
@@ -134,7 +144,7 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int64_t 
 
 static void FN(tear_down)(FN(network) *net) {
     FN(drop_reader)(&net->reader);
-    free(net->memory), free(net->rows), free(net->stages), free(net->layers);
+    free(net->memory), free(net->rows), free(net->stages), free(net->images), free(net->layers);
 }
 
 /* A network as after `build`, ready for another client: what pads rows and images is zero, whatever came before. */
@@ -148,6 +158,7 @@ static void FN(clear)(FN(network) *net) {
 static void FN(anchor)(FN(network) *net, int dual) {
     for (int64_t i = 0; i < net->stage_count; i++) {
         FN(stage) *s = net->stages + i;
+        if (s->mean) continue;
         memcpy(s->kernel0, s->kernel, s->size * sizeof(REAL));
         memcpy(s->b0, s->b, s->op * sizeof(REAL));
         memcpy(s->scale0, s->scale, s->op * sizeof(REAL));
@@ -166,16 +177,24 @@ static void FN(first_layer)(FN(network) *net, const REAL *x, int64_t row, const 
     FN(layer) *first = net->layers;
     for (int64_t from = 0; net->stage_count && from < size; from += net->at_once) {
         const int64_t rows = size - from < net->at_once ? size - from : net->at_once;
-        (net->stages->abreast ? FN(lay_abreast) : FN(lay))(net->stages, x, index + from, rows);
-        for (int64_t i = 0; i < net->stage_count; i++)
-            FN(send)(net->stages + i, rows, i + 1 < net->stage_count ? net->stages + i + 1 : NULL,
-                     net->flat + from * first->row, first->row, learn);
+        const int abreast = net->stages->abreast;
+        (abreast ? FN(lay_abreast) : FN(lay))(net->images, x, index + from, rows);
+        for (int64_t i = 0; i < net->stage_count; i++) FN(send)(net->stages + i, rows, learn);
+        (abreast ? FN(flatten_abreast) : FN(flatten))(net->images + net->stage_count, rows, net->flat + from * first->row,
+                                                      first->row);
     }
     if (net->reader.count) FN(read_words)(&net->reader, x, index, size);
     for (int64_t r = 0; r < size; r++)
         net->rows[r] = net->reader.count ? FN(last_state)(&net->reader, r)
                        : net->stage_count ? net->flat + r * first->row : x + index[r] * row;
     FN(dots)(size, net->rows, first, FN(padded)(first->out));
+}
+
+/* One batch back through the stages, which move; gradients by what they handed over are in flat_back. */
+static void FN(back_through_stages)(FN(network) *net, int64_t size, const FN(rule) *how) {
+    (net->stages->abreast ? FN(unflatten_abreast) : FN(unflatten))(net->images + net->stage_count, size, net->flat_back,
+                                                                  net->layers->row);
+    for (int64_t i = net->stage_count - 1; i >= 0; i--) FN(backward)(net->stages + i, size, net->g, how);
 }
 
 /* The outputs of all other layers. */

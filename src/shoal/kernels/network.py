@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -13,26 +13,8 @@ from torch import nn
 
 from shoal.kernels.recurrent import Cell, cells_of
 from shoal.kernels.rule import Rule
+from shoal.kernels.stages import Stage, leaves_of, stages_of, steps_of
 from shoal.types import Array
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A convolution of stride 1 and, each if it is there: batch norm, a rectifier, max pooling by two."""
-
-    channels: int
-    maps: int
-    kernel: int
-    padding: int
-    biased: bool
-    norm: tuple[float, float] | None = None  # eps and momentum
-    relu: bool = False
-    pool: bool = False
-
-    def after(self, height: int, width: int) -> tuple[int, int]:
-        """The size of an image after the stage."""
-        grown = [n + 2 * self.padding - self.kernel + 1 for n in (height, width)]
-        return (grown[0] // 2, grown[1] // 2) if self.pool else (grown[0], grown[1])
 
 
 @dataclass(frozen=True)
@@ -67,7 +49,7 @@ class Network:
     def without_head(cls, module: nn.Module) -> Network | None:
         """The same without a look at where features end."""
         parts = list(steps_of(module))
-        own = [id(m) for m in parts if any(True for _ in m.parameters())]
+        own = [id(m) for m in leaves_of(parts) if any(True for _ in m.parameters())]
         if len(set(own)) < len(own) or any(hooked(m) for m in module.modules()):
             return None
         if any(isinstance(m, nn.RNNBase) for m in module.modules()):
@@ -108,37 +90,35 @@ class Network:
 
     @cached_property
     def trainable(self) -> int:
-        """Numbers that are trained: kernels and biases, and scale and shift of every batch norm."""
-        ends = sum(s.maps * (s.biased + 2 * (s.norm is not None)) for s in self.stages)
-        kernels = sum(s.maps * s.channels * s.kernel**2 for s in self.stages) + sum(c.trainable for c in self.cells)
-        return kernels + ends + sum(o * (i + b) for (i, o), b in zip(pairwise(self.widths), self.bias, strict=True))
+        """Numbers that are trained."""
+        front = sum(s.trainable for s in self.stages) + sum(c.trainable for c in self.cells)
+        return front + sum(o * (i + b) for (i, o), b in zip(pairwise(self.widths), self.bias, strict=True))
 
     @cached_property
     def size(self) -> int:
         """All numbers of the vector: behind the trainable ones mean and variance of every map, and counters."""
-        return self.trainable + sum(2 * s.maps + 1 for s in self.stages if s.norm is not None)
+        return self.trainable + sum(2 * s.maps + 1 for s in self.stages if s.batch_norm)
 
     def shapes(self, shape: Sequence[int]) -> tuple[list[list[int]], int]:
         """Of every stage, for samples of a shape: channels, height, width, and what it does, as the kernel takes it.
 
-        Beside it how many numbers the first layer is given, 0 if the channels do not fit or the image is too small.
+        Beside it how many numbers the first layer is given, 0 if images do not fit or are too small.
         """
         if self.cells:
             fits = len(shape) == 2 and shape[0] > 0 and shape[1] == self.cells[0].width
             return [], self.cells[-1].hidden if fits else 0
         if not self.stages:
             return [], math.prod(shape)
-        found, size = [], tuple(shape[1:])
-        if len(size) != 2:
+        if len(shape) != 3:
             return [], 0
+        images, rows = [tuple(shape)], []
         for s in self.stages:
-            found.append(
-                [s.channels, *size, s.maps, s.kernel, s.padding, s.biased, s.norm is not None, s.relu, 1 + s.pool]
-            )
-            size = s.after(*size)
-            if min(size) < 1:
+            row, after = s.row(images), s.after(images)
+            if row is None or min(after) < 1:
                 return [], 0
-        return found, self.stages[-1].maps * math.prod(size) if shape[0] == self.stages[0].channels else 0
+            rows.append(row)
+            images.append(after)
+        return rows, math.prod(images[-1])
 
     def multiplications(self, shape: Sequence[int]) -> int:
         """Of one sample on its way forward.
@@ -146,9 +126,10 @@ class Network:
         >>> Network((4, 3, 2), (True, True)).multiplications((4,))
         18
         """
-        maps = (h * w * c * o * k * k for c, h, w, o, k, *_ in self.shapes(shape)[0])
+        rows = self.shapes(shape)[0]
+        maps = sum(s.multiplications(row) for s, row in zip(self.stages, rows, strict=False))
         words = sum(shape[0] * c.multiplications for c in self.cells)
-        return words + sum(maps) + sum(i * o for i, o in pairwise(self.widths))
+        return words + maps + sum(i * o for i, o in pairwise(self.widths))
 
     def follows(self, rule: Rule) -> bool:
         """Whether it can be trained by a rule: features are compared only where they are what some layer is given."""
@@ -173,15 +154,6 @@ def head_of(module: nn.Module, network: Network) -> int | None:
     return layer if whole and type(head[0]) is nn.Linear else None
 
 
-def steps_of(module: nn.Module) -> Iterator[nn.Module]:
-    """What a module does in order, nested sequences laid out flat."""
-    if type(module) is nn.Sequential:
-        for child in module:
-            yield from steps_of(child)
-    else:
-        yield module
-
-
 def layers_of(parts: Sequence[nn.Module]) -> list[nn.Linear] | None:
     """Linear layers with rectifiers between them; at least two outputs."""
     layers, between = parts[::2], parts[1::2]
@@ -191,44 +163,6 @@ def layers_of(parts: Sequence[nn.Module]) -> list[nn.Linear] | None:
     if len(linear) < len(layers) or any(a.out_features != b.in_features for a, b in pairwise(linear)):
         return None
     return linear if linear[-1].out_features > 1 else None
-
-
-def stages_of(parts: Sequence[nn.Module]) -> tuple[Stage, ...] | None:
-    """Every stage begins with a convolution; batch norm comes next, pooling and rectifier in any order after it."""
-    found: list[Stage] = []
-    rest = list(parts)
-    while rest:
-        conv = rest.pop(0)
-        if not isinstance(conv, nn.Conv2d) or not plain_conv(conv):
-            return None
-        norm = rest.pop(0) if rest and type(rest[0]) is nn.BatchNorm2d else None
-        if isinstance(norm, nn.BatchNorm2d) and not (norm.affine and norm.track_running_stats and norm.momentum):
-            return None
-        tail = [rest.pop(0) for _ in range(2) if rest and (type(rest[0]) is nn.ReLU or halves(rest[0]))]
-        if len({type(m) for m in tail}) < len(tail):
-            return None
-        settings = (float(norm.eps), float(norm.momentum or 0)) if isinstance(norm, nn.BatchNorm2d) else None
-        kernel, padding = conv.kernel_size[0], conv.padding[0]
-        assert isinstance(padding, int)
-        relu, pool = (any(test(m) for m in tail) for test in (lambda m: type(m) is nn.ReLU, halves))
-        biased = conv.bias is not None
-        found.append(Stage(conv.in_channels, conv.out_channels, kernel, padding, biased, settings, relu, pool))
-    return None if any(a.maps != b.channels for a, b in pairwise(found)) else tuple(found)
-
-
-def plain_conv(conv: nn.Conv2d) -> bool:
-    """Square, stride 1, padded by zeros and by less than the kernel."""
-    plain = conv.stride == (1, 1) and conv.dilation == (1, 1) and conv.groups == 1 and conv.padding_mode == "zeros"
-    square = len({*conv.kernel_size}) == 1 and isinstance(conv.padding, tuple) and len({*conv.padding}) == 1
-    return type(conv) is nn.Conv2d and plain and square and int(conv.padding[0]) < conv.kernel_size[0]
-
-
-def halves(module: nn.Module) -> bool:
-    """Max pooling by two."""
-    if type(module) is not nn.MaxPool2d or module.ceil_mode or module.return_indices:
-        return False
-    settings = (module.kernel_size, module.stride, module.padding, module.dilation)
-    return all(value in (wanted, (wanted, wanted)) for value, wanted in zip(settings, (2, 2, 0, 1), strict=True))
 
 
 def flattens(module: nn.Module) -> bool:

@@ -35,6 +35,9 @@
 /* How a client trains: the first layer as it is, or in the dual form; or stages with samples side by side. */
 enum { DIRECT, DUAL, ABREAST, FORMS };
 
+/* What follows a convolution. */
+enum { NO_NORM, BATCH, GROUP };
+
 /* What becomes of a sum: it is written, or begins at what is there, or what is there takes a step against it. */
 enum use { WRITE, ADD, STEP };
 
@@ -50,7 +53,10 @@ enum use { WRITE, ADD, STEP };
 #include "dense.h"
 #include "stage.h"
 #include "conv.h"
+#include "maps.h"
+#include "images.h"
 #include "abreast.h"
+#include "planes.h"
 #include "gemm.h"
 #include "gates.h"
 #include "recurrent.h"
@@ -70,7 +76,10 @@ enum use { WRITE, ADD, STEP };
 #include "dense.h"
 #include "stage.h"
 #include "conv.h"
+#include "maps.h"
+#include "images.h"
 #include "abreast.h"
+#include "planes.h"
 #include "gemm.h"
 #include "gates.h"
 #include "recurrent.h"

@@ -134,17 +134,21 @@ static void FN(remember)(FN(network) *net, int64_t most, int64_t n, int64_t *ord
 }
 
 /* Whether samples side by side are less work than channels side by side, by the lanes that either leaves empty in the
- * largest batch of the client. */
+ * largest batch of the client. Where both leave the same, a residual network or one with group norm has channels side by
+ * side: an image is then normed and added up while it is at hand. */
 static int FN(fills_vectors)(const FN(call) *c, const FN(job) *job) {
     const int64_t size = FN(largest_batch)(c, job);
     double filled = 0, all = 0; /* lanes, with channels side by side: forward, back, and by the kernel */
+    int one_by_one = 0;
     for (int64_t i = 0; i < c->stages; i++) {
-        const int64_t *s = c->shapes + 10 * i;
-        const double work = (double)(s[1] * s[2] * s[4] * s[4]), maps = (double)FN(padded)(s[3]);
-        filled += work * (double)((i ? 3 : 2) * s[0] * s[3]);
-        all += work * (2 * (double)s[0] * maps + (i ? (double)(FN(padded)(s[0]) * s[3]) : 0));
+        const int64_t *s = c->shapes + STAGE_NUMBERS * i, channels = s[3], maps = s[6];
+        const double work = s[2] ? 0 : (double)(s[4] * s[5] * s[7] * s[7]) / (double)(s[9] * s[9]);
+        filled += work * (double)((s[0] ? 3 : 2) * channels * maps);
+        all += work * (2 * (double)(channels * FN(padded)(maps)) + (s[0] ? (double)(FN(padded)(channels) * maps) : 0));
+        one_by_one |= s[1] >= 0 || s[11] == GROUP;
     }
-    return filled * (double)FN(padded)(size) <= all * (double)size;
+    const double abreast = filled * (double)FN(padded)(size), direct = all * (double)size;
+    return one_by_one ? abreast < direct : abreast <= direct;
 }
 
 /* Back through all layers but the first, which move; then the gradients by the outputs of the first are there. */
@@ -227,9 +231,7 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
         if (pull && !net->cut) FN(add_pull)(pull, size * seen, net->flat_back);
         FN(move_bias)(first, size, net->g, &how);
         if (net->reader.count) FN(reader_back)(&net->reader, x, index, size, net->flat_back, first->row, &how);
-        for (int64_t i = net->stage_count - 1; i >= 0; i--)
-            FN(backward)(net->stages + i, size, i + 1 < net->stage_count ? net->stages + i + 1 : NULL, net->flat_back,
-                         first->row, net->g, &how);
+        if (net->stage_count) FN(back_through_stages)(net, size, &how);
     }
     FN(exchange)(net, job->update, c->bias, dual, 0, 1);
     if (job->velocity) FN(exchange)(net, job->velocity, c->bias, dual, 1, 1);

@@ -59,6 +59,8 @@ class Published:
 
 
 model = MODELS = Registry[Any]("model", home="shoal.models")
+RESNETS = ("resnet8", "resnet20", "resnet8-batch-norm", "resnet20-batch-norm")
+SMALLEST = {"cnn": 4, **dict.fromkeys(RESNETS, 1)}  # pixels that short names for images need in either direction
 
 
 @dataclass(frozen=True)
@@ -122,10 +124,9 @@ def factory(name: str, shape: Shape, classes: int, *args: Any, **named: Any) -> 
     given = bound(name, args, named)
     if isinstance(found, Published):
         check_published(name, found, shape, classes)
-    elif name == "cnn" and (len(shape) != 3 or min(shape[1:]) < 4):
-        raise BadInput(
-            f"the model 'cnn' takes images of shape channels x height x width, at least 4x4 pixels, not {times(shape)}"
-        )
+    elif name in SMALLEST and (len(shape) != 3 or min(shape[1:]) < SMALLEST[name]):
+        least = f"at least {SMALLEST[name]}x{SMALLEST[name]} pixels, " if SMALLEST[name] > 1 else ""
+        raise BadInput(f"the model {name!r} takes images of shape channels x height x width, {least}not {times(shape)}")
     return Named(name, shape, classes, given, found)
 
 
