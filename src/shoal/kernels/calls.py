@@ -165,7 +165,7 @@ def at(array: Array | None) -> int | None:
         return None
     if not array.flags.c_contiguous:
         raise ValueError(f"an array of shape {array.shape} does not lie in one piece")
-    return int(array.__array_interface__["data"][0])
+    return array.ctypes.data
 
 
 def address(array: Any) -> int:
