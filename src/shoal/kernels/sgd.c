@@ -35,6 +35,9 @@
 /* How a client trains: the first layer as it is, or in the dual form; or stages with samples side by side. */
 enum { DIRECT, DUAL, ABREAST, FORMS };
 
+/* How features are mixed with those of the model received (fusion.h). */
+enum { UNMIXED, MIXED, LAYERED };
+
 /* What becomes of a sum: it is written, or begins at what is there, or what is there takes a step against it. */
 enum use { WRITE, ADD, STEP };
 
@@ -55,6 +58,7 @@ enum use { WRITE, ADD, STEP };
 #include "gates.h"
 #include "recurrent.h"
 #include "mmd.h"
+#include "fusion.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"
@@ -75,6 +79,7 @@ enum use { WRITE, ADD, STEP };
 #include "gates.h"
 #include "recurrent.h"
 #include "mmd.h"
+#include "fusion.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"
