@@ -201,7 +201,8 @@ def make_layout(
     if model is None:
         spec = parse(settings.model)
         model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
-    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), settings.precision)
+    dtype = "float64" if settings.precision == "float64" else "float32"
+    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), dtype)
     if layout.classes < source.classes:
         raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
     return layout
