@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from shoal.bench.agreement import agreement
+from shoal.bench.busy import time_busy
 from shoal.bench.clustered import time_clustered
 from shoal.bench.engines import CASES, time_engines
 from shoal.bench.grouping import CLIENTS as GROUPED
@@ -25,9 +26,9 @@ from shoal.kernels import native
 from shoal.version import __version__
 
 WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT = "whole", "clustered", "server", "icg", "scaling", "agreement"
-ENGINES = "engines"
+ENGINES, BUSY = "engines", "busy"
 NAMES = (*WORKLOADS, WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT)
-MORE = (ENGINES,)  # for who asks for them by name: they start Ray
+MORE = (ENGINES, BUSY)  # for who asks for them by name: they start Ray, or keep all cores busy
 
 
 def bench(
@@ -62,6 +63,8 @@ def bench(
         document["agreement"] = agreement(quick, notify)
     if ENGINES in names:
         document["engines"] = list(time_engines(CASES[:1] if quick else CASES, repeats, notify))
+    if BUSY in names:
+        document["busy"] = time_busy(repeats, quick, notify)
     if peers:
         document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, notify)]
     return document

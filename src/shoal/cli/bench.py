@@ -16,7 +16,8 @@ Names = Annotated[
     typer.Argument(
         metavar="WORKLOAD",
         help="W1 to W7, whole (a run from the command line), clustered (methods that find groups), server, icg, "
-        "scaling, agreement; none: all of these. engines: what a round costs on local, ray and Flower's simulation.",
+        "scaling, agreement; none: all of these. engines: what a round costs on local, ray and Flower's simulation; "
+        "busy: rounds beside two busy processes.",
     ),
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="Turns of every contender; figures are medians.")]
