@@ -26,11 +26,12 @@ def test_home_and_entry_points_are_loaded_when_somebody_asks(monkeypatch: pytest
     shapes = Registry[type]("round shape", home="shapes_of_ours")
     asked: list[str] = []
 
-    def entry_points(group: str) -> list[Point]:
-        asked.append(group)
-        return [Point(shapes)]
+    class Points:
+        def select(self, group: str) -> list[Point]:
+            asked.append(group)
+            return [Point(shapes)]
 
-    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    monkeypatch.setattr(registry, "installed_points", Points)
     monkeypatch.setattr(registry, "import_module", lambda name: shapes("disc")(type("Disc", (), {"__module__": name})))
     assert asked == []
     assert (list(shapes), len(shapes), "star" in shapes) == (["disc", "star"], 2, True)

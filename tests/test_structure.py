@@ -34,6 +34,7 @@ NO_MIRROR = {  # below tests/
     "loop/test_personal.py": "a method whose clients have a head of their own, through loop and engine",
     "measures/test_inputs.py": "rows that no measure can take",
     "report/test_browser.py": "pages in a browser",
+    "solvers/test_transfers.py": "what local training moves between a device and the host, whatever the solver",
     "test_docs.py": "the pages of docs/",
     "test_odd_modules.py": "modules of users that do unusual things",
     "test_public.py": "what `__all__` lists",

@@ -32,7 +32,9 @@ HERE = Path(__file__).resolve().parent
 Hashes = dict[str, str]  # of the pieces of a run
 
 EXPECTED: dict[str, str] = {  # a pattern of "run piece", such as "fesem * records.loss" -> why it may differ
-    f"fedmmd* {piece}.*": "the C kernel trains both streams: by rounding" for piece in ("models", "records", "summary")
+    f"{method}* {piece}": "the C kernel trains both streams: by rounding"
+    for method in ("fedmmd", "fedfusion")
+    for piece in ("models.*", "records.*", "summary.*", "config.kernel")
 }
 
 COMMON = {"data": "digits", "rounds": "5", "lr": "0.1", "selection": "random", "clients_per_round": "8"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -34,6 +34,7 @@ class Arithmetic:
         device: `cpu` or `cuda`.
         kernel: `native`: small networks train in C.
         compiled: Whether whole batches go through torch.compile.
+        bfloat16: Whether torch multiplies in bfloat16 while it trains; weights and sums stay in the model's precision.
 
     >>> Arithmetic().kernel
     'torch'
@@ -42,6 +43,7 @@ class Arithmetic:
     device: str = "cpu"
     kernel: Literal["torch", "native"] = "torch"
     compiled: bool = False
+    bfloat16: bool = False
 
 
 PLAIN = Arithmetic()
@@ -77,13 +79,13 @@ class Net:
         self._loaded: Array | None = None  # the vector that was loaded last
         self._twin: Net | None = None
         self._bind()
-        self._large = [] if arithmetic.compiled else large_layers(self.module)
+        self._arithmetic = arithmetic
+        self._large = [] if arithmetic.compiled or arithmetic.bfloat16 else large_layers(self.module)
         self._factors: dict[nn.Linear, list[Span]] = {}  # large layers whose gradient is left as two factors
         for layer in self._large:
             layer.forward = partial(self._linear, layer)  # type: ignore[method-assign]
-        self._compiled: Any = None
-        if arithmetic.compiled:
-            self._compiled = torch.compile(self.module, fullgraph=True, dynamic=False, options={"compile_threads": 1})
+        how: Any = {"fullgraph": True, "dynamic": False, "options": {"compile_threads": 1}}
+        self._compiled: Any = torch.compile(self.module, **how) if arithmetic.compiled else None
 
     def _bind(self) -> None:
         params = dict(self.module.named_parameters())
@@ -183,7 +185,7 @@ class Net:
         """A twin that holds the vector as it was loaded, however far this one has been trained since."""
         assert self._loaded is not None
         if self._twin is None:
-            self._twin = Net(self.layout, Arithmetic(str(self.device)))
+            self._twin = Net(self.layout, replace(self._arithmetic, kernel="torch", compiled=False))
         if self._twin._loaded is not self._loaded:
             self._twin.load(self._loaded)
             self._twin.module.eval()
@@ -192,22 +194,20 @@ class Net:
     def run(
         self, x: torch.Tensor, features: bool = False, whole: bool = False
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Outputs of the module for a batch and, if asked for, the features that its head turned into them.
+        """Outputs (B, C) of the module for a batch and, if asked for, the features that its head turned into them.
 
-        Only whole batches, which all have one shape, go through a compiled module.
+        It is for training. Only whole batches, which all have one shape, go through a compiled module.
 
         Args:
             x: Inputs (B, ...), as `tensor` gives them.
             features: Whether to give the features, too, for which the module needs `features` and `head`.
             whole: Whether the batch is a whole one.
-
-        Returns:
-            Outputs (B, C), and features or None.
         """
-        if features:
-            seen = self.module.features(x)  # type: ignore[operator]
-            return self.module.head(seen), seen  # type: ignore[operator]
-        return (self._compiled if whole and self._compiled is not None else self.module)(x), None
+        with torch.autocast(self.device.type, torch.bfloat16) if self._arithmetic.bfloat16 else nullcontext():
+            seen = self.module.features(x) if features else None  # type: ignore[operator]
+            module = self._compiled if whole and self._compiled is not None else self.module
+            scores = module(x) if seen is None else self.module.head(seen)  # type: ignore[operator]
+        return scores.to(self.dtype), None if seen is None else seen.to(self.dtype)
 
     def vector(self) -> Array:
         """The model as a vector of its own."""
@@ -223,10 +223,9 @@ class Net:
     def tensor(self, x: Array) -> torch.Tensor:
         """Inputs as the module takes them: floats in its own precision, integers (token ids) as they are."""
         t = torch.from_numpy(np.ascontiguousarray(x))
-        if not t.is_floating_point():
-            return t.to(self.device, torch.int64)
-        t = t.to(device=self.device, dtype=self.dtype)
-        return t.to(memory_format=torch.channels_last) if self.layout.channels_last else t
+        t = self._moved(t, self.dtype if t.is_floating_point() else torch.int64)
+        innermost = self.layout.channels_last and t.is_floating_point()
+        return t.to(memory_format=torch.channels_last) if innermost else t
 
     def take(self, inputs: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """Some of the inputs, in the memory format they have."""
@@ -235,7 +234,12 @@ class Net:
         return inputs.index_select(0, rows)
 
     def labels(self, y: Array) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(y, np.int64)).to(self.device)
+        """Whole numbers, such as labels and places of samples, where the module is."""
+        return self._moved(torch.from_numpy(np.ascontiguousarray(y, np.int64)), torch.int64)
+
+    def _moved(self, t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """A tensor where the module is; to a GPU from memory that stays in its place, so that nobody waits for it."""
+        return (t.pin_memory() if self.device.type == "cuda" else t).to(self.device, dtype, non_blocking=True)
 
     def loss(self, scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Mean cross entropy; one output is the log-odds of class 1."""
@@ -246,9 +250,7 @@ class Net:
     @torch.no_grad()
     def scores(self, x: Array) -> Array:
         """Outputs of the module in evaluation mode, B x C."""
-        self.module.eval()
-        out: Array = self.module(self.tensor(x)).cpu().numpy()
-        return out
+        return np.asarray(self.module.eval()(self.tensor(x)).cpu().numpy())
 
     @torch.no_grad()
     def log_probabilities(self, x: Array) -> Array:
@@ -259,11 +261,11 @@ class Net:
         self.module.eval()
         scores = self.module(self.tensor(x))
         if scores.shape[1] == 1:
-            scores = torch.cat([-scores, scores], 1)
-            return np.asarray(F.logsigmoid(scores).cpu().numpy())
-        if scores.shape[1] < NARROW:
-            return np.asarray(F.log_softmax(scores.t().contiguous(), 0).t().cpu().numpy())
-        return np.asarray(F.log_softmax(scores, 1).cpu().numpy())
+            logp = F.logsigmoid(torch.cat([-scores, scores], 1))
+        else:
+            narrow = scores.shape[1] < NARROW
+            logp = F.log_softmax(scores.t().contiguous(), 0).t() if narrow else F.log_softmax(scores, 1)
+        return np.asarray(logp.cpu().numpy())
 
 
 class Factored(torch.autograd.Function):

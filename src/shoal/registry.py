@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -107,12 +108,18 @@ class Registry(Mapping[str, T], Generic[T]):
         if self._loaded:
             return
         self._loaded = True
-        from importlib.metadata import entry_points
-
         if self._home:
             import_module(self._home)
-        for point in entry_points(group=f"shoal.{self.kind.replace(' ', '_')}s"):
+        for point in installed_points().select(group=f"shoal.{self.kind.replace(' ', '_')}s"):
             point.load()
+
+
+@lru_cache(maxsize=1)
+def installed_points() -> Any:
+    """What all installed packages declare; to look for it takes a while, and once is enough."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 def _place(thing: object) -> str:

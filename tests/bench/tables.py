@@ -145,6 +145,21 @@ def scaling() -> Iterator[str]:
         yield f"| {' | '.join([a['what'], *counts, *times])} |"
 
 
+def busy() -> Iterator[str]:
+    """Rounds alone and beside busy processes."""
+    found = results("bench-busy", "busy")
+    if not found:
+        yield not_yet("busy")
+        return
+    yield "| | a round alone | beside busy processes | times slower | fair | processor time |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for w in found:
+        for r in w["results"]:
+            times = [f"{r['ms_per_round']:.3g} ms", f"{r['ms_per_round_beside']:.3g} ms"]
+            ratios = [f"{r[name]:.2f}" for name in ("slower", "fair", "cpu_ratio")]
+            yield f"| {' | '.join([w['workload'] + ' ' + r['name'], *times, *ratios])} |"
+
+
 def agreement() -> Iterator[str]:
     yield "| | kernel | median | worst |"
     yield "| --- | --- | --- | --- |"
@@ -219,7 +234,7 @@ def mb(size: int) -> str:
 
 
 PAGES: dict[str, tuple[Table, ...]] = {
-    "performance.md": (rounds, played, kernels, whole, clustered, server, grouping, scaling, agreement, peers),
+    "performance.md": (rounds, played, kernels, whole, clustered, server, grouping, scaling, busy, agreement, peers),
     "scale.md": (engines, million, everybody),
 }
 

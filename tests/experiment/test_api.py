@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tomllib
 from pathlib import Path
@@ -17,6 +18,7 @@ import shoal
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.errors import RunFolderError
+from shoal.loop.plan import RoundResult
 from shoal.store.folder import Folder
 
 
@@ -268,3 +270,22 @@ def test_a_folder_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
         shoal.resume(tmp_path / "run", rounds=2)
     assert (tmp_path / "run" / "records.jsonl").read_text() == before
     assert shoal.resume(tmp_path / "run", rounds=2).summary["rounds"] == 2
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_rounds_that_are_on_disk_are_not_held_in_memory(toy: Federation, tmp_path: Path, kept: bool) -> None:
+    """The records that a run has at its end are those it made, whether they were held meanwhile or read again."""
+
+    class Look(shoal.Observer):
+        def __init__(self) -> None:
+            self.held, self.copies = list[int](), list[Any]()
+
+        def after_round(self, result: RoundResult) -> None:
+            rows = [o for o in gc.get_objects() if type(o) is dict and {"round", "traffic", "left_out"} <= o.keys()]
+            self.held.append(len({row["round"] for row in rows}))
+            self.copies.append(json.dumps(result.row))
+
+    look = Look()
+    run = shoal.run("fedavg", toy, rounds=6, engine="serial", observers=[look], out=None if kept else tmp_path / "run")
+    assert list(run.history) == [json.loads(copy) for copy in look.copies]
+    assert max(look.held) == (7 if kept else 2)  # the round before last goes when the next one is there

@@ -1,9 +1,10 @@
-"""Compiling: the rule, what it is written down as, and that it changes rounding alone."""
+"""Compiling and bfloat16: the rules, what they are written down as, and that they change rounding alone."""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from torch import nn
 import shoal
 from shoal.data.federation import Federation
 from shoal.errors import BadInput
+from shoal.seeds import Key
 from shoal.setup import arithmetic
 from shoal.setup.prepare import prepare
 
@@ -88,3 +90,66 @@ def test_compiled_training_is_the_same_arithmetic(pictures: Federation) -> None:
     eager, compiled, workers = (run.serving.models_KP for run in runs)
     np.testing.assert_allclose(compiled, eager, rtol=1e-8)
     assert compiled.tobytes() == workers.tobytes()
+
+
+NARROW: dict[str, Any] = {
+    "precision": "bfloat16",
+    "engine": "serial",
+    "lr": 0.1,
+    "batch": 20,
+    "partition": "iid:clients=4",
+}
+
+
+@pytest.fixture
+def able(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor that multiplies in bfloat16, or says so: torch can do it on all of them, slowly on some."""
+    monkeypatch.setattr(arithmetic, "processor_flags", lambda: {"fma", "avx512_bf16"})
+
+
+@pytest.mark.usefixtures("able")
+def test_bfloat16_is_near_float32_and_keeps_its_models() -> None:
+    runs = [
+        shoal.run("fedavg", "digits", "mlp", rounds=1, **{**NARROW, "precision": p}) for p in ("float32", "bfloat16")
+    ]
+    start_P = runs[0].plan.layout.init(Key(0).at(0)("init"))
+    exact, narrow = (run.serving.models_KP[0] for run in runs)
+    assert narrow.dtype == np.float32
+    apart = np.linalg.norm(narrow - exact) / np.linalg.norm(exact - start_P)
+    assert 1e-5 < apart < 0.05  # a bfloat16 has 8 bits: 0.4 %
+    assert runs[1].plan.arithmetic.kernel == "torch"
+    assert runs[1].history[1]["accuracy"] == pytest.approx(runs[0].history[1]["accuracy"], abs=0.05)
+
+
+@pytest.mark.usefixtures("able")
+def test_bfloat16_is_written_down_and_resumed_to_the_same_bits(tmp_path: Path) -> None:
+    whole = shoal.run("fedavg", "digits", "mlp", rounds=3, out=tmp_path / "whole", **NARROW)
+    shoal.run("fedavg", "digits", "mlp", rounds=2, out=tmp_path / "parts", **NARROW)
+    parts = shoal.resume(tmp_path / "parts", rounds=3)
+    config = tomllib.loads((tmp_path / "parts" / "config.toml").read_text())
+    assert (config["precision"], config["kernel"]) == ("bfloat16", "torch")
+    assert np.array_equal(whole.serving.models_KP, parts.serving.models_KP)
+
+
+@pytest.mark.usefixtures("able")
+def test_large_layers_and_two_streams_train_in_bfloat16() -> None:
+    """A layer of a million weights has another way back in float32; the model received is computed as the local one."""
+    losses = [
+        shoal.run("fedmmd", "digits", "mlp:hidden=16384", rounds=1, **{**NARROW, "precision": p, "kernel": "torch"})
+        .history[1]["loss"] for p in ("float32", "bfloat16")
+    ]  # fmt: skip
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)
+
+
+def test_a_processor_that_does_not_multiply_in_bfloat16_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arithmetic, "processor_flags", lambda: {"fma", "avx512f"})
+    with pytest.raises(
+        BadInput, match="bfloat16 is not possible: this processor does not multiply such numbers; use f"
+    ):
+        prepare("fedavg", "digits", None, {"precision": "bfloat16"})
+
+
+@pytest.mark.usefixtures("able")
+def test_bfloat16_is_for_what_torch_trains() -> None:
+    with pytest.raises(BadInput, match="precision=bfloat16 and kernel=native exclude each other"):
+        prepare("fedavg", "digits", None, {"precision": "bfloat16", "kernel": "native"})

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from shoal.bench.agreement import agreement
+from shoal.bench.busy import time_busy
 from shoal.bench.clustered import time_clustered
 from shoal.bench.engines import CASES, time_engines
 from shoal.bench.everybody import CASES as ALL
@@ -28,9 +29,9 @@ from shoal.kernels import native
 from shoal.version import __version__
 
 WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT = "whole", "clustered", "server", "icg", "scaling", "agreement"
-ENGINES, MILLION, EVERYBODY = "engines", "million", "everybody"
+ENGINES, MILLION, EVERYBODY, BUSY = "engines", "million", "everybody", "busy"
 NAMES = (*WORKLOADS, WHOLE, CLUSTERED, SERVER, ICG, SCALING, AGREEMENT)
-MORE = (ENGINES, MILLION, EVERYBODY)  # for who asks for them by name: they start Ray
+MORE = (ENGINES, MILLION, EVERYBODY, BUSY)  # for who asks for them by name: they start Ray, or keep all cores busy
 
 
 def bench(
@@ -69,6 +70,8 @@ def bench(
         document["million"] = list(time_million(*((1000, 20) if quick else (10**6, 200)), repeats, notify))
     if EVERYBODY in names:
         document["everybody"] = list(time_everybody(ALL[:1] if quick else ALL, repeats, notify))
+    if BUSY in names:
+        document["busy"] = time_busy(repeats, quick, notify)
     if peers:
         document["peers"] = [found for w in chosen if w.name in PEERS for found in time_peers(w, quick, notify)]
     return document

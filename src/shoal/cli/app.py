@@ -133,4 +133,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    app(prog_name="shoal")
+    try:
+        app(prog_name="shoal")
+    finally:
+        gc.freeze()  # nor when Python ends, which frees them one by one for nothing

@@ -17,7 +17,8 @@ Names = Annotated[
         metavar="WORKLOAD",
         help="W1 to W8, whole (a run from the command line), clustered (methods that find groups), server, icg, "
         "scaling, agreement; none: all of these. engines: what a round costs on local, ray and Flower's simulation; "
-        "million: memory by process with a million clients; everybody: what comes back when all clients train.",
+        "million: memory by process with a million clients; everybody: what comes back when all clients train; "
+        "busy: rounds beside two busy processes.",
     ),
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="Turns of every contender; figures are medians.")]

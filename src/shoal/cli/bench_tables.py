@@ -168,6 +168,24 @@ def tell_agreement(console: Console, found: list[Line]) -> None:
     console.print(table(["", "solver", "kernel", "median", "worst"], rows))
 
 
+def tell_busy(console: Console, found: list[Line]) -> None:
+    for w in found:
+        beside = f"beside {w['busy']} busy processes"
+        echo(console, f"\nRounds {beside}, {w['workload']}  {w['title']}: {w['data']}", style="bold")
+        rows = (
+            [
+                r["name"],
+                f"{r['ms_per_round']:.2f}",
+                f"{r['ms_per_round_beside']:.2f}",
+                f"{r['slower']:.2f}",
+                f"{r['fair']:.2f}",
+                f"{r['cpu_ratio']:.2f}",
+            ]
+            for r in w["results"]
+        )
+        console.print(table(["", "ms/round", "beside", "slower", "fair", "CPU ratio"], rows, right=True))
+
+
 def tell_peers(console: Console, found: list[Line]) -> None:
     echo(console, "\nPeers, training only", style="bold")
     rows = (
@@ -209,6 +227,7 @@ KINDS: dict[str, Any] = {
     "engines": tell_engines,
     "million": tell_million,
     "everybody": tell_everybody,
+    "busy": tell_busy,
     "agreement": tell_agreement,
     "peers": tell_peers,
     "against": tell_against,

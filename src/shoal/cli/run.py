@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal.cli.ahead import get_ready
 from shoal.cli.arguments import read_request
 from shoal.cli.console import Format, FormatOption, QuietOption, err
 from shoal.cli.failures import guarded
@@ -33,6 +34,7 @@ def run(words: Words = None, format: FormatOption = Format.text, quiet: QuietOpt
     shoal run fedavg local seed=0,1,2
     shoal run settings.toml lr=0.1
     """
+    get_ready(words or [])
     from shoal.experiment.sweep import points
 
     request = read_request(words or [])

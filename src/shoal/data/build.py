@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -45,6 +46,24 @@ def build(data: str, partition: str | None = None, key: Key | None = None) -> So
         return source
     dataset: Dataset = spec.make(load, "data set")
     return partition_named(partition or default_partition(dataset.name) or "iid")(dataset, key("partition"))
+
+
+@lru_cache(maxsize=1)
+def build_kept(data: str, partition: str | None, seed: int) -> Source:
+    """`build` from a seed, kept until another is asked for: the runs of a sweep over algorithms share one.
+
+    Args:
+        data: A data set by name; not one of the user's own, which may change on disk.
+        partition: What deals it to clients; None: what the data set declares.
+        seed: Of the partition.
+
+    Returns:
+        A federation, in memory or produced on demand.
+
+    >>> build_kept("digits", None, 0) is build_kept("digits", None, 0)
+    True
+    """
+    return build(data, partition, Key(seed))
 
 
 def is_own(data: str) -> bool:

@@ -85,10 +85,13 @@ def pixel_statistics(x: Array, axes: tuple[int, ...] = (0,)) -> tuple[Array, Arr
         raise ValueError("axes must contain the axis of the samples")
     total: Array = np.zeros((), np.int64)
     squares: Array = np.zeros((), np.int64)
-    for part in np.array_split(x, max(1, len(x) // 4096)):
-        total = total + part.sum(axes, dtype=np.int64, keepdims=True)
-        squares = squares + np.square(part, dtype=np.int32).sum(axes, dtype=np.int64, keepdims=True)
     count = int(np.prod([x.shape[a] for a in axes]))
+    many = max(1, min(1024, 2**16 * len(x) // max(count, 1)))  # so few that sums of bytes' squares have 32 bits
+    short = x.dtype == np.uint8 and many * count <= 2**16 * len(x)
+    square, sum_ = (np.uint16, np.uint32) if short else (np.int64, np.int64)
+    for part in np.array_split(x, max(1, -(-len(x) // many))):
+        total = total + part.sum(axes, dtype=sum_, keepdims=True)
+        squares = squares + np.square(part, dtype=square).sum(axes, dtype=sum_, keepdims=True)
     mean = total / count
     variance = np.maximum(squares / count - mean**2, 0.0)
     return mean[0], np.sqrt(variance)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -316,7 +317,7 @@ class Engine:
         sent = {"one": 1, "all": dims["K"], "none": 0}[task.models] if models_KP is not None else 0
         extra = min(task.uncounted, sent)
         back = sum(f.shape == ("P",) for f in task.fields.values())
-        small = sum(8 * int(np.prod([dims[s] for s in f.shape])) for f in task.fields.values() if f.shape != ("P",))
+        small = sum(8 * prod(dims[s] for s in f.shape) for f in task.fields.values() if f.shape != ("P",))
         count = Count(
             asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small)
         )

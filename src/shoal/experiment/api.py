@@ -23,7 +23,7 @@ from shoal.loop.history import History, summarise
 from shoal.loop.plan import RoundResult
 from shoal.loop.record import share_lists
 from shoal.loop.rounds import run_rounds
-from shoal.loop.row import to_json
+from shoal.loop.row import Row, to_json
 from shoal.observers import Files, Observer, PeakMemory, make_trackers
 from shoal.setup.prepare import Prepared, build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
@@ -209,14 +209,15 @@ def execute(
     files = [Files(folder, settings.checkpoint_every)] if folder is not None else []
     trackers = make_trackers(settings.track, folder) if folder is not None else []
     everybody: list[Observer] = [memory, *files, *trackers, *observers]
-    history = list(folder.rows()) if folder is not None and begin is not None else []
+    rows: list[Row] = []  # of a run without a folder; with one they are on disk
     last = begin
     try:
         for o in everybody:
             o.start(plan, prepared.label, begin.round if begin else 0)
         for last in run_rounds(plan, engine, begin):
-            share_lists(last.row, history[-1] if history else {})
-            history.append(last.row)
+            if folder is None:
+                share_lists(last.row, rows[-1] if rows else {})
+                rows.append(last.row)
             for o in everybody:
                 o.after_round(last)
     finally:
@@ -224,7 +225,7 @@ def execute(
             for o in reversed(everybody):
                 stack.callback(o.stop)
     assert last is not None
-    records = History(history)
+    records = History(rows) if folder is None else folder.history()
     summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None)
     if folder is not None:

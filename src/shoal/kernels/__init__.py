@@ -2,6 +2,7 @@
 
 from shoal.kernels.calls import Store
 from shoal.kernels.cohort import Plan, log_probabilities_many, train_many
+from shoal.kernels.fusion import Mixing
 from shoal.kernels.native import native, why_none
 from shoal.kernels.network import Network
 from shoal.kernels.rule import Discrepancy, Rule, dual_pays
@@ -10,6 +11,7 @@ from shoal.kernels.sums import sums_of_larger
 
 __all__ = [
     "Discrepancy",
+    "Mixing",
     "Native",
     "Network",
     "Plan",

@@ -34,7 +34,8 @@ class Call(ctypes.Structure):
         *((name, i64) for name in ("kind", "numbers", "batch", "pairs", "shuffle")),
         *((name, f64) for name in ("lr", "momentum", "decay_kernels", "decay_biases", "pull", "lam")),
         ("bandwidths", pointer),
-        *((name, i64) for name in ("bands", "cut")),
+        *((name, i64) for name in ("bands", "cut", "fusion", "channels", "gammas")),
+        ("gamma", f64),
         ("threads", i64),
         ("stop", pointer),
     ]
@@ -111,6 +112,9 @@ class Prepared:
             kind=KINDS[store.x.dtype], numbers=int(np.prod(store.shape, dtype=int)), threads=max(threads, 1),
             stop=at(self.stop),
         )  # fmt: skip
+        if mixing := network.mixing:
+            self.call.fusion, self.call.channels, self.call.cut = mixing.kind, mixing.channels, network.head or 0
+            self.call.gammas, self.call.gamma = mixing.gammas, mixing.gamma
 
     def run(self, function: Callable[..., int], work: int, *arguments: int) -> int:
         """What C gives back; `work` is in multiplications. Who interrupts a long call waits for the clients begun.
@@ -165,7 +169,7 @@ def at(array: Array | None) -> int | None:
         return None
     if not array.flags.c_contiguous:
         raise ValueError(f"an array of shape {array.shape} does not lie in one piece")
-    return int(array.__array_interface__["data"][0])
+    return array.ctypes.data
 
 
 def address(array: Any) -> int:

@@ -78,7 +78,7 @@ static int FN(test_parts)(FN(testing) *t, FN(network) *net, REAL *x, int64_t *or
         const FN(piece) *p = t->pieces + number;
         const int64_t begin = (i - p->from) * t->part, size = p->n - begin < t->part ? p->n - begin : t->part;
         if (loaded != p->model) {
-            FN(clear)(net);
+            FN(clear)(net, (REAL)c->gamma);
             FN(exchange)(net, p->model, c->bias, 0, 0, 0);
             FN(point_at_statistics)(net, p->model + c->trainable);
             for (int64_t s = 0; s < c->stages; s++) FN(use_running)(net->stages + s);

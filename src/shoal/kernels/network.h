@@ -17,6 +17,8 @@ typedef struct {
     double lam;                                     /* of the discrepancy from the model received (mmd.h), if above 0 */
     const double *bandwidths;                       /* its values of s */
     int64_t bands, cut;                             /* how many; the layer whose inputs are compared, or how many there are */
+    int64_t fusion, channels, gammas;               /* features are mixed before layer `cut` (fusion.h), if it is not 0 */
+    double gamma;                                   /* of a mixture that does not learn it */
     int64_t threads;
     const volatile int32_t *stop; /* once it is not 0, nothing more is begun */
 } FN(call);
@@ -55,6 +57,7 @@ typedef struct {
                                    over: batch x first row; neither is there without stages or cells */
     REAL *pull;                 /* gradients of a discrepancy by what is compared, if there is one */
     int64_t cut;
+    FN(fusion) fusion;          /* before layer `cut`, if there is one */
     REAL *g, *turned;
     const REAL **rows, **coef, **acts;
     void *memory;
@@ -79,6 +82,7 @@ static void FN(exchange)(FN(network) *net, REAL *p, const uint8_t *bias, int dua
     for (int64_t i = 0; i < net->reader.count; i++) p = FN(carry_cell)(net->reader.cells + i, p, speed, out);
     for (int64_t i = 0; i < net->layer_count; i++) {
         FN(layer) *l = net->layers + i;
+        if (net->fusion.kind && i == net->fusion.at) p = FN(carry_fusion)(&net->fusion, p, speed, out);
         p = FN(carry_layer)(l, speed ? l->v : l->w, speed ? l->vb : l->b, p, bias[i], i > 0 || !dual, out);
     }
 }
@@ -102,6 +106,8 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int64_t 
     net->images = calloc(c->stages + 1, sizeof(FN(image)));
     if (!net->stages || !net->layers || !net->images) return 0;
     if (c->cells && !FN(lay_reader)(&net->reader, c->cells, c->cell_shapes, c->words, most, extras)) return 0;
+    if (c->fusion && !FN(lay_fusion)(&net->fusion, c->fusion, c->cut, c->channels, widths[c->cut], c->gammas, most, extras))
+        return 0;
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
     for (int64_t i = c->stages - 1; i >= 0; i--) {
         FN(stage) *s = net->stages + i;
@@ -143,13 +149,13 @@ static int FN(build)(FN(network) *net, const FN(call) *c, int64_t most, int64_t 
 }
 
 static void FN(tear_down)(FN(network) *net) {
-    FN(drop_reader)(&net->reader);
+    FN(drop_reader)(&net->reader), FN(drop_fusion)(&net->fusion);
     free(net->memory), free(net->rows), free(net->stages), free(net->images), free(net->layers);
 }
 
 /* A network as after `build`, ready for another client: what pads rows and images is zero, whatever came before. */
-static void FN(clear)(FN(network) *net) {
-    memset(net->memory, 0, net->bytes);
+static void FN(clear)(FN(network) *net, REAL gamma) {
+    memset(net->memory, 0, net->bytes), FN(clear_fusion)(&net->fusion, gamma);
     for (int64_t i = 0; i < net->reader.count; i++)
         memset(net->reader.cells[i].memory, 0, net->reader.cells[i].weights * sizeof(REAL));
 }
@@ -165,6 +171,7 @@ static void FN(anchor)(FN(network) *net, int dual) {
         memcpy(s->shift0, s->shift, s->op * sizeof(REAL));
     }
     for (int64_t i = 0; i < net->reader.count; i++) FN(anchor_cell)(net->reader.cells + i);
+    FN(anchor_fusion)(&net->fusion);
     for (int64_t i = 0; i < net->layer_count; i++) {
         FN(layer) *l = net->layers + i;
         if (i || !dual) memcpy(l->w0, l->w, l->out * l->row * sizeof(REAL));
@@ -187,6 +194,7 @@ static void FN(first_layer)(FN(network) *net, const REAL *x, int64_t row, const 
     for (int64_t r = 0; r < size; r++)
         net->rows[r] = net->reader.count ? FN(last_state)(&net->reader, r)
                        : net->stage_count ? net->flat + r * first->row : x + index[r] * row;
+    if (net->fusion.kind && !net->fusion.at) FN(fuse)(&net->fusion, size, net->rows);
     FN(dots)(size, net->rows, first, FN(padded)(first->out));
 }
 
@@ -206,6 +214,7 @@ static void FN(other_layers)(FN(network) *net, int64_t size) {
             l->act[t] = !l->rectified || z > 0 || z != z ? z : 0;
         }
         for (int64_t r = 0; r < size; r++) net->acts[r] = l->act + r * l->row;
+        if (net->fusion.kind && net->fusion.at == i) FN(fuse)(&net->fusion, size, net->acts);
         FN(dots)(size, net->acts, l, FN(padded)(l->out));
     }
 }

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from torch import nn
 
+from shoal.kernels.fusion import Mixing, unmixed
 from shoal.kernels.recurrent import Cell, cells_of
 from shoal.kernels.rule import Rule
 from shoal.kernels.stages import Stage, leaves_of, stages_of, steps_of
@@ -25,7 +26,7 @@ class Network:
     `rectified` tells, and one output is the log-odds of two classes.
 
     >>> Network.of(nn.Sequential(nn.Flatten(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2, bias=False)))
-    Network(widths=(4, 3, 2), bias=(True, False), stages=(), cells=(), rectified=(), head=None)
+    Network(widths=(4, 3, 2), bias=(True, False), stages=(), cells=(), rectified=(), head=None, mixing=None)
     >>> Network.of(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 2))).stages[0].relu
     True
     >>> Network.of(nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))) is None
@@ -38,12 +39,15 @@ class Network:
     cells: tuple[Cell, ...] = ()
     rectified: tuple[bool, ...] = ()  # of every layer what it is given; empty: of all but the first
     head: int | None = None  # the layer that is given the features, where a module has `features` and `head`
+    mixing: Mixing | None = None  # with those of the model received, if there is some
 
     @classmethod
     def of(cls, module: nn.Module) -> Network | None:
         """The network that a module is, by the exact types of its parts; None if it is anything else."""
-        found = cls.without_head(module)
-        return None if found is None else replace(found, head=head_of(module, found))
+        plain, mixing = unmixed(module)
+        found = None if mixing and any(hooked(m) for m in module.modules()) else cls.without_head(plain)
+        head = None if found is None else head_of(plain, found)
+        return None if found is None or (mixing and head is None) else replace(found, head=head, mixing=mixing)
 
     @classmethod
     def without_head(cls, module: nn.Module) -> Network | None:
@@ -92,6 +96,7 @@ class Network:
     def trainable(self) -> int:
         """Numbers that are trained."""
         front = sum(s.trainable for s in self.stages) + sum(c.trainable for c in self.cells)
+        front += self.mixing.trainable if self.mixing else 0
         return front + sum(o * (i + b) for (i, o), b in zip(pairwise(self.widths), self.bias, strict=True))
 
     @cached_property
@@ -129,11 +134,15 @@ class Network:
         rows = self.shapes(shape)[0]
         maps = sum(s.multiplications(row) for s, row in zip(self.stages, rows, strict=False))
         words = sum(shape[0] * c.multiplications for c in self.cells)
-        return words + maps + sum(i * o for i, o in pairwise(self.widths))
+        mixed = 2 * self.mixing.channels * self.widths[self.head or 0] if self.mixing and self.mixing.layered else 0
+        return words + maps + sum(i * o for i, o in pairwise(self.widths)) + mixed
 
     def follows(self, rule: Rule) -> bool:
-        """Whether it can be trained by a rule: features are compared only where they are what some layer is given."""
-        return rule.discrepancy is None or not rule.discrepancy.features or self.head is not None
+        """Whether it can be trained by a rule: features are compared only where they are what some layer is given, and
+        mixed with those of the model received only if nothing else is compared with it.
+        """
+        compared = rule.discrepancy
+        return compared is None or (self.mixing is None and (not compared.features or self.head is not None))
 
     def takes(self, x: Array) -> bool:
         """Whether these are floats, as many in each sample as the first layer is given."""

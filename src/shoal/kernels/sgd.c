@@ -37,6 +37,8 @@ enum { DIRECT, DUAL, ABREAST, FORMS };
 
 /* What follows a convolution. */
 enum { NO_NORM, BATCH, GROUP };
+/* How features are mixed with those of the model received (fusion.h). */
+enum { UNMIXED, MIXED, LAYERED };
 
 /* What becomes of a sum: it is written, or begins at what is there, or what is there takes a step against it. */
 enum use { WRITE, ADD, STEP };
@@ -61,6 +63,7 @@ enum use { WRITE, ADD, STEP };
 #include "gates.h"
 #include "recurrent.h"
 #include "mmd.h"
+#include "fusion.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"
@@ -84,6 +87,7 @@ enum use { WRITE, ADD, STEP };
 #include "gates.h"
 #include "recurrent.h"
 #include "mmd.h"
+#include "fusion.h"
 #include "network.h"
 #include "train.h"
 #include "cohort.h"

@@ -103,7 +103,7 @@ static void FN(add_pull)(const REAL *pull, int64_t n, REAL *to) {
 static const REAL *FN(compared)(const FN(network) *net, int64_t r) {
     const FN(layer) *l = net->layers + net->cut;
     if (net->cut == net->layer_count) return l[-1].z + r * FN(padded)(l[-1].out);
-    return net->cut ? l->act + r * l->row : net->rows[r];
+    return net->fusion.kind ? net->fusion.mine[r] : net->cut ? l->act + r * l->row : net->rows[r];
 }
 
 /* Outputs of the first layer in the dual form. */
@@ -155,8 +155,10 @@ static int FN(fills_vectors)(const FN(call) *c, const FN(job) *job) {
 static void FN(back_to_first)(FN(network) *net, int64_t size, const FN(rule) *how) {
     for (int64_t i = net->layer_count - 1; i > 0; i--) {
         FN(layer) *l = net->layers + i, *before = l - 1;
-        for (int64_t r = 0; r < size; r++) net->acts[r] = l->act + r * l->row;
+        const int mixed = net->fusion.kind && net->fusion.at == i;
+        for (int64_t r = 0; r < size; r++) net->acts[r] = (mixed ? net->fusion.fused : l->act) + r * l->row;
         FN(move)(l, size, net->acts, before->z, net->turned, net->coef, net->g, how);
+        if (mixed) FN(unfuse)(&net->fusion, size, before->z, how);
         if (net->pull && net->cut == i) FN(add_pull)(net->pull, size * l->row, before->z);
         for (int64_t t = 0; t < size * l->row; t++) before->z[t] = !l->rectified || l->act[t] > 0 ? before->z[t] : 0;
         FN(move_bias)(l, size, net->g, how);
@@ -175,7 +177,7 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
         return 1;
     }
     const int64_t bands = c->lam > 0 ? FN(padded)(c->bands) : 0;
-    const int64_t seen = c->lam > 0 ? FN(padded)(c->widths[c->cut]) : 0; /* numbers of a sample that are compared */
+    const int64_t seen = c->lam > 0 || c->fusion ? FN(padded)(c->widths[c->cut]) : 0; /* numbers of a sample that are compared */
     const int64_t held = FN(padded)(n * row), extra = FN(padded)(c->numbers), square = dual ? FN(padded)(n * n) : 0;
     const int64_t spans = dual ? square + 2 * n * wide + (extras ? n * wide : 0) + 2 * out * row + out * n + PANEL : 0;
     const int64_t sums = FN(padded)(held + extra + spans), reals = sums + (n + at->most) * seen + 2 * bands;
@@ -188,11 +190,11 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     REAL *x = at->room, *spare = x + held, *gram = spare + extra, *z0 = gram + square;
     REAL *span = z0 + n * wide, *vspan = span + n * wide, *w0 = vspan + (extras ? n * wide : 0), *moved = w0 + out * row;
     REAL *turned = moved + out * row, *zeros = turned + out * n;
-    REAL *received = x + sums, *pull = seen ? received + n * seen : NULL, *rates = received + (n + at->most) * seen;
+    REAL *received = x + sums, *pull = c->lam > 0 ? received + n * seen : NULL, *rates = received + (n + at->most) * seen;
     FN(schedule) when = {stream_of(job->key), (int64_t *)(x + FN(padded)(reals)), FN(batches)(c, n)};
     const REAL **rows = (const REAL **)(when.order + n), **coef = rows + n, **mine = coef + out, **given = mine + at->most;
     FN(read)(c, job->index, n, job->turn, row, spare, x);
-    FN(clear)(net);
+    FN(clear)(net, (REAL)c->gamma);
     memcpy(job->update, job->start, c->size * sizeof(REAL));
     FN(exchange)(net, job->update, c->bias, dual, 0, 0);
     if (extras) FN(anchor)(net, dual);
@@ -210,12 +212,14 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
     }
     net->pull = pull, net->cut = c->cut;
     for (int64_t i = 0; i < bands; i++) rates[bands + i] = 2 * (rates[i] = i < c->bands ? (REAL)(0.5 / c->bandwidths[i]) : 0);
-    if (pull) FN(remember)(net, at->most, n, when.order, x, row, dual ? gram : NULL, z0, span, seen, received);
+    if (seen) FN(remember)(net, at->most, n, when.order, x, row, dual ? gram : NULL, z0, span, seen, received);
     const FN(rule) how = {(REAL)c->lr, (REAL)c->momentum, (REAL)c->decay_w, (REAL)c->decay_b, (REAL)c->mu, !extras};
     double a = 1, va = 0;
     FN(layer) *first = net->layers, *last = first + net->layer_count - 1;
     for (int64_t s = 0; s < job->steps; s++) {
         const int64_t *index, size = FN(batch)(c, job, &when, s, &index);
+        net->fusion.apart = 1;
+        for (int64_t r = 0; c->fusion && r < size; r++) net->fusion.theirs[r] = received + index[r] * seen;
         if (dual) FN(span_layer)(net, n, gram, z0, span, (REAL)a, index, size);
         else FN(first_layer)(net, x, row, index, size, 1);
         FN(other_layers)(net, size);
@@ -229,6 +233,7 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
         if (dual) FN(move_span)(c, first, n, size, index, span, extras ? vspan : NULL, &a, &va);
         else FN(move)(first, size, net->rows, net->flat_back, net->turned, net->coef, net->g, &how);
         if (pull && !net->cut) FN(add_pull)(pull, size * seen, net->flat_back);
+        if (c->fusion && !c->cut) FN(unfuse)(&net->fusion, size, net->flat_back, &how);
         FN(move_bias)(first, size, net->g, &how);
         if (net->reader.count) FN(reader_back)(&net->reader, x, index, size, net->flat_back, first->row, &how);
         if (net->stage_count) FN(back_through_stages)(net, size, &how);

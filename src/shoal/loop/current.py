@@ -21,6 +21,7 @@ class CurrentFederation:
     def __init__(self, plan: Plan, key: Key, begin: RoundResult | None) -> None:
         self.plan, self.now = plan, plan.federation
         self._key = key
+        self._living = plan.federation if isinstance(plan.federation, Living) else None
         self._state: DriftState | None = None
         self._tested: tuple[Source, Cohort] | None = None  # a federation and who of it is tested
         if plan.drift.scenarios:
@@ -49,7 +50,7 @@ class CurrentFederation:
                 warm = tuple(serving.groups(self.now.ids))
             self._state, events = self.plan.drift(t, self._state, warm, self._key.at(t))
             self.now = self._state.visible
-        elif isinstance(self.plan.federation, Living):
-            self.now, events = self.plan.federation.at_round(t)
+        elif self._living is not None:
+            self.now, events = self._living.at_round(t)
         engine.set_federation(self.now)
         return events

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,20 +21,21 @@ from shoal.setup.settings import Settings
 from shoal.types import Solver
 
 STEPS = 50_000  # local steps of a run from which compiling, a minute in every worker, is paid back
+BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # what Linux says of processors that multiply such numbers
 Compile = Literal["auto", "on", "off"]
 
 
 def choose_arithmetic(settings: Settings, layout: Layout, source: Source, steps: float) -> Arithmetic:
     """How the run computes; torch.compile is for what torch trains."""
-    wanted = settings.kernel
-    if settings.compile == "on":
-        if wanted == "native":
-            raise BadInput("compile=on and kernel=native exclude each other: use one of them")
-        wanted = "torch"
-    kernel = choose_kernel(wanted, settings.device, layout)
-    return Arithmetic(
-        settings.device, kernel, kernel == "torch" and choose_compiled(settings.compile, layout, source, steps)
-    )
+    wanted, narrow = settings.kernel, settings.precision == "bfloat16"
+    for key, through_torch in (("compile=on", settings.compile == "on"), ("precision=bfloat16", narrow)):
+        if through_torch and wanted == "native":
+            raise BadInput(f"{key} and kernel=native exclude each other: use one of them")
+    if narrow:
+        check_bfloat16(settings.device)
+    kernel = choose_kernel("torch" if narrow or settings.compile == "on" else wanted, settings.device, layout)
+    compiled = kernel == "torch" and choose_compiled(settings.compile, layout, source, steps)
+    return Arithmetic(settings.device, kernel, compiled, narrow)
 
 
 def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "native"]:
@@ -102,6 +104,28 @@ def local_steps(solver: Solver | None, sizes_N: Any, asked: int, rounds: int) ->
     if solver is None:
         return 0.0
     return float(rounds * asked * solver.steps_for(round(float(np.mean(sizes_N)))))
+
+
+def check_bfloat16(device: str) -> None:
+    """A sentence where numbers of 16 bits would be slower: where the processor does not multiply them itself."""
+    if torch.device(device).type == "cuda":
+        able, what = torch.cuda.is_bf16_supported(), "this GPU"
+    else:
+        able, what = bool(BFLOAT16 & processor_flags()), "this processor"
+    if not able:
+        raise BadInput(f"precision=bfloat16 is not possible: {what} does not multiply such numbers; use float32")
+
+
+def processor_flags() -> set[str]:
+    """What the first processor can do, in the words of Linux; elsewhere nothing is known.
+
+    >>> processor_flags() >= set()
+    True
+    """
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.is_file() else []
+    told = [line.partition(":")[2] for line in lines if line.lower().startswith(("flags", "features"))]
+    return set(told[0].split()) if told else set()
 
 
 def compiler() -> str | None:

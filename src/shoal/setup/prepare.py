@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import torch
 
 from shoal.algorithms import ALGORITHMS
 from shoal.backends import BACKENDS, Backend, RayWorkers, Serial, Workers
-from shoal.data.build import build, is_own
+from shoal.data.build import build, build_kept, is_own
 from shoal.data.drift import parse_drift
 from shoal.data.federation import Federation, Living, Source
 from shoal.data.spec import parse
@@ -173,7 +172,8 @@ def load_federation(settings: Settings, federation: Source | None = None) -> Sou
     if federation is not None:
         source = federation
     else:  # own files may change between two runs, the named data sets do not
-        source = (build_one if is_own(settings.data) else build_cached)(settings.data, settings.partition, seed)
+        named = settings.data, settings.partition
+        source = build(*named, Key(seed)) if is_own(settings.data) else build_kept(*named, seed)
     if settings.val:
         if not isinstance(source, Federation):
             raise BadInput("val needs a federation in memory; clients produced on demand have no validation split")
@@ -181,14 +181,6 @@ def load_federation(settings: Settings, federation: Source | None = None) -> Sou
     if source.classes < 2:
         raise BadInput("the data has a single class, so there is nothing to learn; give data with two classes or more")
     return source
-
-
-def build_one(data: str, partition: str | None, seed: int) -> Source:
-    """The named federation."""
-    return build(data, partition, Key(seed))
-
-
-build_cached = lru_cache(maxsize=1)(build_one)  # the runs of a sweep over algorithms share one
 
 
 def check_device(name: str) -> None:
@@ -209,7 +201,8 @@ def make_layout(
     if model is None:
         spec = parse(settings.model)
         model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
-    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), settings.precision)
+    dtype = "float64" if settings.precision == "float64" else "float32"
+    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), dtype)
     if layout.classes < source.classes:
         raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
     return layout

@@ -73,8 +73,11 @@ class Settings(BaseModel):
     compile: Literal["auto", "on", "off"] = Field(
         "auto", description="train through torch.compile? auto: convolutions with batch norm, no max pooling, long runs"
     )
-    device: str = Field("cpu", description="cpu or cuda (no test covers cuda yet)")
-    precision: Literal["float32", "float64"] = Field("float32", description="numbers of a model")
+    device: str = Field("cpu", description="cpu or cuda (untested on hardware)")
+    precision: Literal["float32", "float64", "bfloat16"] = Field(
+        "float32",
+        description="numbers of a model; bfloat16: float32, but torch multiplies in bfloat16 while it trains",
+    )
     drift: str | None = Field(None, description="what happens to the data: swap-all:0.05, incremental, join:0.2@50")
     eval_every: int = Field(1, ge=1, description="rounds between tests")
     eval_clients: int | None = Field(None, ge=1, description="clients tested; default: all up to 10,000, else 1,000")

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from shoal.errors import BadInput
+from shoal.kernels import Mixing
 from shoal.layout import ModelFactory, seeded
 from shoal.types import Array
 
@@ -80,6 +81,18 @@ class Fusion(nn.Module):
         super().__init__()
         self.local, self.fusion, self.head = features, fusion, head
         self.received: list[nn.Module] = []  # in a list, so that torch does not count it as a part
+
+    @property
+    def mixing(self) -> Mixing | None:
+        """What the native kernel has to know to do the same; None if it cannot."""
+        how = self.fusion
+        if type(self) is not Fusion or type(how) not in (Mix, Convolve):
+            return None
+        if isinstance(how, Convolve):
+            return Mixing(len(how.mix.weight), layered=True)
+        assert isinstance(how, Mix)
+        learnt, count = how.gamma.requires_grad, len(how.gamma)
+        return Mixing(count, count) if learnt else Mixing(count, gamma=float(how.gamma[0]))
 
     def train(self, mode: bool = True) -> Fusion:
         self.received = [copy.deepcopy(self.local).requires_grad_(False).eval()] if mode else []

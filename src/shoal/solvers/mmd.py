@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 
@@ -39,8 +40,14 @@ def mmd(a_BD: torch.Tensor, b_BD: torch.Tensor, bandwidths: tuple[float, ...] = 
 def _mean(a_BD: torch.Tensor, b_BD: torch.Tensor, bandwidths: tuple[float, ...]) -> torch.Tensor:
     """The mean of the kernel over all pairs."""
     squared_BB = (a_BD[:, None] - b_BD[None]).square().sum(-1)
-    rates_S = -0.5 / torch.tensor(bandwidths, dtype=squared_BB.dtype, device=squared_BB.device)
+    rates_S = rates(bandwidths, squared_BB.dtype, squared_BB.device)
     return (squared_BB[..., None] * rates_S).exp().sum(-1).mean()
+
+
+@lru_cache(maxsize=8)
+def rates(bandwidths: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """`-1 / (2 s)`, kept where it is needed: every step asks for it."""
+    return -0.5 / torch.tensor(bandwidths, dtype=dtype, device=device)
 
 
 @dataclass(frozen=True)

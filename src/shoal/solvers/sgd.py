@@ -117,7 +117,8 @@ class SGD:
         lr = self.rate(key.round)
         net.load(start_P)
         anchor = net.params.clone()
-        inputs, labels = net.tensor(x), net.labels(y)
+        order, cuts = schedule(len(y), self, key.rng(), net.needs_pairs)
+        inputs, labels, places = net.tensor(x), net.labels(y), net.labels(order)  # once: a step moves nothing
         decay = self._decay(net)
         graph = [t for t in self.terms if t.gradient(net.params, anchor) is None]  # the others are in closed form
         look = any(t.sees == "features" for t in graph)
@@ -125,20 +126,20 @@ class SGD:
         if velocity is not None and self.momentum_memory == "kept":
             v.copy_(torch.from_numpy(velocity))
         plain = not (self.terms or self.momentum or decay is not None)
-        loss_sum, seen = 0.0, 0
+        losses: list[torch.Tensor] = []  # read at the end: to look at one is to wait for the device
         net.module.train()
         with torch_seed(key("torch").torch_seed), net.descending(factored=plain):
-            for index in batches(len(y), self, key.rng(), net.needs_pairs):
-                q = torch.from_numpy(index).to(net.device)
+            for i, j in pairwise(cuts.tolist()):
+                q = places[i:j]
                 xb, yb = net.take(inputs, q), labels.index_select(0, q)
                 net.clear()
-                scores, features = net.run(xb, look, whole=len(index) == self.batch)
+                scores, features = net.run(xb, look, whole=j - i == self.batch)
                 loss = net.loss(scores, yb)
-                loss_sum, seen = loss_sum + loss.item() * len(index), seen + len(index)
+                losses.append(loss.detach())
                 for term in graph:
                     loss = loss + term(net, net.graph_params(), anchor, Batch(xb, yb, scores, features))
                 loss.backward()  # type: ignore[no-untyped-call]
-                if seen == len(index):
+                if not i:
                     net.check_gradients()
                 if plain:
                     net.descend(lr)
@@ -153,7 +154,10 @@ class SGD:
                     g = v.mul_(self.momentum).add_(g)
                 net.params.sub_(g, alpha=lr)
         keep = v.cpu().numpy() if self.momentum and self.momentum_memory == "kept" else None
-        return Trained(net.vector() - start_P, loss_sum / max(seen, 1), keep)
+        loss_sum = 0.0
+        for mean, size in zip(torch.stack(losses).tolist() if losses else [], np.diff(cuts).tolist(), strict=True):
+            loss_sum += mean * size
+        return Trained(net.vector() - start_P, loss_sum / max(len(order), 1), keep)
 
     def _native(
         self,

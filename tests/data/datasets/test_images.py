@@ -44,6 +44,19 @@ def test_statistics_are_those_of_the_floats() -> None:
     assert np.allclose(std.ravel(), x.astype(float).std((0, 2, 3)))
 
 
+@pytest.mark.parametrize("shape", [(3, 1, 300, 300), (70_000, 1, 1, 1), (2000, 1, 28, 28)])
+@pytest.mark.parametrize("axes", [(0,), (0, 2, 3)])
+def test_no_sum_of_the_brightest_pixels_runs_over(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    mean, std = pixel_statistics(np.full(shape, 255, np.uint8), axes)
+    assert (mean == 255).all()
+    assert (std == 0).all()
+
+
+def test_statistics_of_wider_numbers() -> None:
+    mean, std = pixel_statistics(np.array([[60_000], [0]], np.uint16))
+    assert (mean.item(), std.item()) == (30_000, 30_000)
+
+
 def test_scaling_by_hand() -> None:
     """Pixel values 0 and 4: mean 2, deviation 2; (4 - 2) / 2.001 by pixel, 1 by channel, 4 / 255 as a unit."""
     x = np.array([0, 4], np.uint8).reshape(2, 1, 1, 1)

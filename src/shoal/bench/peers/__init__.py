@@ -21,7 +21,11 @@ from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.types import Array
 
-PEERS = {"W1": ("fedjax", "flwr", "pfl", "fluke"), "W3": ("flwr", "pfl", "fluke")}  # no model is written for the rest
+PEERS = {  # no model is written for the other workloads
+    "W1": ("fedjax", "fedjax_hypcluster", "flwr", "pfl", "fluke"),
+    "W3": ("flwr", "pfl", "fluke"),
+}
+MODULES = {"fedjax_hypcluster": "fedjax"}  # what a peer imports, if it is not called so
 ROUNDS = 3  # that count, after one that warms up
 
 
@@ -66,7 +70,7 @@ def time_peers(workload: Workload, quick: bool, notify: Callable[[str], None]) -
     """Milliseconds per step of every peer that can be imported; of the others, that they cannot."""
     for peer in PEERS[workload.name]:
         line: dict[str, Any] = {"workload": workload.name, "peer": peer, "ms_per_step": None, "note": "not installed"}
-        if importlib.util.find_spec(peer) is not None:
+        if importlib.util.find_spec(MODULES.get(peer, peer)) is not None:
             notify(f"{workload.name}: {peer}")
             line |= in_a_process(peer, workload.name, quick)
         yield line

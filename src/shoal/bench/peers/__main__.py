@@ -10,7 +10,7 @@ from importlib.metadata import version
 from shoal.bench.peers import ROUNDS, Job
 from shoal.bench.workloads import WORKLOADS
 
-PACKAGES = {"fluke": "fluke-fl"}
+PACKAGES = {"fluke": "fluke-fl", "fedjax_hypcluster": "fedjax"}
 EPOCHS = ("fluke",)  # they know no steps, only epochs, the same number for all
 
 if __name__ == "__main__":
