@@ -30,12 +30,16 @@ def test_new_results_take_their_places(tmp_path: Path, monkeypatch: pytest.Monke
     lines = [{**LINE, "where": where, "s_per_round": s} for where, s in (("one process", 0.02), ("2 workers", 0.01))]
     (tmp_path / "bench-whole.json").write_text(json.dumps({"whole": [WHOLE]}))
     (tmp_path / "bench-clustered.json").write_text(json.dumps({"clustered": [{"workload": "W1", "results": lines}]}))
+    busy = {"name": "shoal, 2 workers", "ms_per_round": 10.0, "ms_per_round_beside": 19.0, "slower": 1.9}
+    busy |= {"fair": 2.0, "cpu_ratio": 1.05}
+    (tmp_path / "bench-busy.json").write_text(json.dumps({"busy": [{"workload": "W1", "results": [busy]}]}))
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     page = tables.fill((tables.DOCS / "performance.md").read_text())
     assert "| W1 start | 4.00 | 50 % |\n" in page
     assert "| W1 plain loop, 1 thread, 300 rounds (3 timed, times 100) | 600 | |\n" in page
     assert "| W1 ratio | **75.0** | |\n\n*Start* is" in page
     assert "| W1 IFCA | 20 | 1,000 | 1.50 s | 0.0200 s | 1.25 | 0.0100 s | 1.25 |\n" in page
+    assert "| W1 shoal, 2 workers | 10 ms | 19 ms | 1.90 | 2.00 | 1.05 |\n" in page
     assert "is committed yet" not in page
     assert tables.fill(page) == page
 
