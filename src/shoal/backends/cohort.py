@@ -35,6 +35,11 @@ class Split:
         owner = np.repeat(np.arange(n), self.rows.sizes)
         return np.bincount(owner * c + self.labels.index, minlength=n * c).reshape(n, c)
 
+    @cached_property
+    def distinct_sizes(self) -> Array:
+        """Of clients, each once."""
+        return np.unique(self.rows.sizes)
+
 
 @dataclass(frozen=True)
 class KernelData:
@@ -228,6 +233,7 @@ class LocalCohort:
             self.data.native, self.data.store, index_S, offsets_N1, labels_S, self.data.turns_N[self.places_N],
             starts, key.numbers(self.clients), plan, rule,
             keep if keep is not None else [None] * len(self.clients), self.threads, chains,
+            self.data.split("train").distinct_sizes,
         )  # fmt: skip
         return updates_MP, sums_N / np.maximum(seen_N, 1)
 

@@ -36,6 +36,8 @@ class Call(ctypes.Structure):
         ("bandwidths", pointer),
         *((name, i64) for name in ("bands", "cut", "fusion", "channels", "gammas")),
         ("gamma", f64),
+        ("rooms", pointer),
+        ("room", i64),
         ("threads", i64),
         ("stop", pointer),
     ]

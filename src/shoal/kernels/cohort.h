@@ -5,7 +5,7 @@ typedef struct {
     const FN(call) *c;
     FN(job) *jobs;
     const int64_t *sequence;
-    int64_t count, most, taken, failed;
+    int64_t count, most, taken, failed, begun; /* so many threads have begun */
 } FN(training);
 
 /* The model of a chain moves on by a client's update, if all of that are numbers. */
@@ -20,6 +20,8 @@ static int FN(move_on)(FN(job) *job, int64_t size) {
 static void FN(train_some)(void *given) {
     FN(training) *t = given;
     FN(bench) at = {.most = t->most};
+    const int64_t number = next_piece(&t->begun);
+    if (t->c->rooms) at.room = (char *)t->c->rooms + number * t->c->room, at.bytes = t->c->room, at.lent = 1;
     for (int64_t i; !*t->c->stop && (i = next_piece(&t->taken)) < t->count;)
         for (FN(job) *job = t->jobs + t->sequence[i]; job && !*t->c->stop;) {
             if (FN(train)(t->c, &at, job)) {
@@ -30,12 +32,17 @@ static void FN(train_some)(void *given) {
             job = job->sound && job->next ? t->jobs + job->next - 1 : NULL;
         }
     for (int form = 0; form < FORMS; form++) FN(tear_down)(at.net + form);
-    free(at.room);
+    if (!at.lent) free(at.room);
+}
+
+/* Bytes of the room in which a client of so many samples trains, a whole number of lines of the cache. */
+int64_t FN(room_of)(const FN(call) *c, int64_t n, int64_t dual, int64_t most) {
+    return (FN(needed)(c, n, (int)dual, most).bytes + LINE - 1) / LINE * LINE;
 }
 
 /* Every client trains; no batch is larger than `most`. 1 if there was no memory. */
 int FN(train_cohort)(const FN(call) *c, FN(job) *jobs, const int64_t *sequence, int64_t count, int64_t most) {
-    FN(training) t = {c, jobs, sequence, count, most, 0, 0};
+    FN(training) t = {c, jobs, sequence, count, most, 0, 0, 0};
     in_threads(c->threads < count ? c->threads : count, FN(train_some), &t);
     return (int)t.failed;
 }

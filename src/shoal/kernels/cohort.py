@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.calls import JOB, PIECE, Prepared, Store, address, turned
+from shoal.kernels.calls import JOB, PIECE, Call, Prepared, Store, address, turned
 from shoal.kernels.rule import Rule, dual_pays
 from shoal.types import Array, expect
 
@@ -62,6 +63,7 @@ def train_many(
     velocities: Sequence[Array | None],
     threads: int = 1,
     chains: Array | None = None,
+    sizes: Array | None = None,
 ) -> tuple[Array, Array, Array]:
     """Every client trains from its own start, or in chains.
 
@@ -80,6 +82,7 @@ def train_many(
         threads: How many share the work; no bit depends on it.
         chains: How many clients each chain has, one chain after the other. The clients of a chain have the same array
             as their start: it moves on with every one of them. `FloatingPointError` if one cannot go on.
+        sizes: Samples of all clients that may come in a later call: room for them is taken now, and kept.
 
     Returns:
         The updates, the loss summed over all samples that batches had, and how many those were; a row per client. With
@@ -97,7 +100,19 @@ def train_many(
     jobs["n"], jobs["steps"] = n_N, plan.steps_for(n_N)
     jobs["key"] = np.frombuffer(b"".join(k.to_bytes(16, "little") for k in keys), "<u8").reshape(-1, 2)
     return run_jobs(
-        kernel, store, jobs, index_S, labels_S, turns_N, starts, plan, rule, velocities, threads, chains=chains
+        kernel,
+        store,
+        jobs,
+        index_S,
+        labels_S,
+        turns_N,
+        starts,
+        plan,
+        rule,
+        velocities,
+        threads,
+        chains=chains,
+        sizes=sizes,
     )
 
 
@@ -115,6 +130,7 @@ def run_jobs(
     threads: int,
     dual: bool | None = None,
     chains: Array | None = None,
+    sizes: Array | None = None,
 ) -> tuple[Array, Array, Array]:
     """`train_many` with jobs that know their samples and batches; `dual` settles the form of the first layer."""
     network, dtype = kernel.network, kernel.dtype
@@ -174,11 +190,23 @@ def run_jobs(
         most = max(1, min(most, int(jobs["n"].max(initial=1))))
     prepared.held = (jobs, sequence, index_S, labels_S, updates_MP, starts, velocities, turns, bandwidths)
     work = int(passes_N.sum()) * network.multiplications(store.shape)
-    if len(jobs) and prepared.run(kernel.train_cohort, work, address(jobs), address(sequence), len(sequence), most):
-        raise MemoryError("no memory for local training")
+    with room_for(kernel, call, plan, rule, most, sizes) if sizes is not None else nullcontext():
+        given = (address(jobs), address(sequence), len(sequence), most)
+        if len(jobs) and prepared.run(kernel.train_cohort, work, *given):
+            raise MemoryError("no memory for local training")
     if chains is not None and not jobs["sound"].all():
         raise FloatingPointError("a client of a chain does not end in numbers")
     return updates_MP, jobs["loss"].copy(), jobs["seen"].copy()
+
+
+def room_for(
+    kernel: Native, call: Call, plan: Plan, rule: Rule, most: int, sizes: Array
+) -> AbstractContextManager[None]:
+    """Room that stays from call to call, for clients of these sizes."""
+    network, steps = kernel.network, plan.steps_for(sizes)
+    pays = dual_pays(sizes, network.widths, steps * np.minimum(plan.batch, sizes), steps, rule)
+    pays &= not network.stages and not network.cells
+    return kernel.rooms.lent(kernel, call, most, int(sizes.max(initial=0)), int(sizes[pays].max(initial=0)))
 
 
 def log_probabilities_many(

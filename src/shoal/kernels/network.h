@@ -19,6 +19,8 @@ typedef struct {
     int64_t bands, cut;                             /* how many; the layer whose inputs are compared, or how many there are */
     int64_t fusion, channels, gammas;               /* features are mixed before layer `cut` (fusion.h), if it is not 0 */
     double gamma;                                   /* of a mixture that does not learn it */
+    void *rooms;                                    /* for each thread so many bytes, for samples and sums; or none */
+    int64_t room;
     int64_t threads;
     const volatile int32_t *stop; /* once it is not 0, nothing more is begun */
 } FN(call);

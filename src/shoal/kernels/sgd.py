@@ -14,6 +14,7 @@ from shoal.kernels.calls import JOB, Store, address, i64, pointer
 from shoal.kernels.cohort import Plan, run_jobs
 from shoal.kernels.native import native, why_none
 from shoal.kernels.network import Network
+from shoal.kernels.rooms import Rooms
 from shoal.kernels.rule import Rule
 from shoal.types import Array, expect
 
@@ -35,6 +36,9 @@ class Native:
         self.train_cohort.argtypes = [pointer, pointer, pointer, i64, i64]
         self.test_cohort = getattr(found[1], f"test_cohort_{suffix}")
         self.test_cohort.argtypes = [pointer, pointer, i64, i64, i64]
+        self.room_of = getattr(found[1], f"room_of_{suffix}")
+        self.room_of.argtypes, self.room_of.restype = [pointer, i64, i64, i64], i64
+        self.rooms = Rooms()
         self.widths = np.array(network.widths, np.int64)
         self.bias = np.array(network.bias, np.uint8)
         self.rectified = np.array(network.rectified or [True] * len(network.bias), np.uint8)

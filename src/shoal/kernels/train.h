@@ -14,15 +14,35 @@ typedef struct {
     double loss;                  /* the sum over them */
 } FN(job);
 
+#define PANEL 32 /* samples whose products with all others are made in one go */
+
 /* Where one thread trains: a network for each form, made when it is needed, and room for a client's samples. */
 typedef struct {
     FN(network) net[FORMS];
     int64_t most; /* the largest batch of the call */
     void *room;
     int64_t bytes;
+    int lent; /* the room is the caller's */
 } FN(bench);
 
-#define PANEL 32 /* samples whose products with all others are made in one go */
+/* What a client needs of a room, in numbers: its samples, a spare one, products and spans of the dual form; the last of
+ * them ends at `sums`, what the model received says of the samples and rates at `reals`. */
+typedef struct {
+    int64_t held, extra, square, sums, seen, bands, reals, bytes;
+} FN(needs);
+
+static FN(needs) FN(needed)(const FN(call) *c, int64_t n, int dual, int64_t most) {
+    const int extras = c->momentum != 0 || c->decay_w != 0 || c->decay_b != 0 || c->mu != 0;
+    const int64_t wide = FN(padded)(c->widths[1]), row = c->stages || c->cells ? c->numbers : FN(padded)(c->widths[0]);
+    const int64_t out = c->widths[1];
+    FN(needs) w = {.held = FN(padded)(n * row), .extra = FN(padded)(c->numbers), .square = dual ? FN(padded)(n * n) : 0};
+    w.bands = c->lam > 0 ? FN(padded)(c->bands) : 0;
+    w.seen = c->lam > 0 || c->fusion ? FN(padded)(c->widths[c->cut]) : 0; /* numbers of a sample that are compared */
+    const int64_t spans = dual ? w.square + 2 * n * wide + (extras ? n * wide : 0) + 2 * out * row + out * n + PANEL : 0;
+    w.sums = FN(padded)(w.held + w.extra + spans), w.reals = w.sums + (n + most) * w.seen + 2 * w.bands;
+    w.bytes = FN(padded)(w.reals) * sizeof(REAL) + n * sizeof(int64_t) + (n + out + 2 * most) * sizeof(REAL *);
+    return w;
+}
 
 /* g = x x' for n rows. */
 static void FN(products)(int64_t n, const REAL *x, int64_t row, const REAL **rows, REAL *zeros, REAL *g) {
@@ -176,22 +196,18 @@ static int FN(train)(const FN(call) *c, FN(bench) *at, FN(job) *job) {
         FN(tear_down)(net), *net = (FN(network)){0};
         return 1;
     }
-    const int64_t bands = c->lam > 0 ? FN(padded)(c->bands) : 0;
-    const int64_t seen = c->lam > 0 || c->fusion ? FN(padded)(c->widths[c->cut]) : 0; /* numbers of a sample that are compared */
-    const int64_t held = FN(padded)(n * row), extra = FN(padded)(c->numbers), square = dual ? FN(padded)(n * n) : 0;
-    const int64_t spans = dual ? square + 2 * n * wide + (extras ? n * wide : 0) + 2 * out * row + out * n + PANEL : 0;
-    const int64_t sums = FN(padded)(held + extra + spans), reals = sums + (n + at->most) * seen + 2 * bands;
-    const int64_t bytes = FN(padded)(reals) * sizeof(REAL) + n * sizeof(int64_t) + (n + out + 2 * at->most) * sizeof(REAL *);
-    if (at->bytes < bytes) {
-        free(at->room);
-        at->room = room_for(bytes), at->bytes = at->room ? bytes : 0;
+    const FN(needs) w = FN(needed)(c, n, dual, at->most);
+    const int64_t bands = w.bands, seen = w.seen;
+    if (at->bytes < w.bytes) {
+        if (!at->lent) free(at->room);
+        at->room = room_for(w.bytes), at->bytes = at->room ? w.bytes : 0, at->lent = 0;
         if (!at->room) return 1;
     }
-    REAL *x = at->room, *spare = x + held, *gram = spare + extra, *z0 = gram + square;
+    REAL *x = at->room, *spare = x + w.held, *gram = spare + w.extra, *z0 = gram + w.square;
     REAL *span = z0 + n * wide, *vspan = span + n * wide, *w0 = vspan + (extras ? n * wide : 0), *moved = w0 + out * row;
     REAL *turned = moved + out * row, *zeros = turned + out * n;
-    REAL *received = x + sums, *pull = c->lam > 0 ? received + n * seen : NULL, *rates = received + (n + at->most) * seen;
-    FN(schedule) when = {stream_of(job->key), (int64_t *)(x + FN(padded)(reals)), FN(batches)(c, n)};
+    REAL *received = x + w.sums, *pull = c->lam > 0 ? received + n * seen : NULL, *rates = received + (n + at->most) * seen;
+    FN(schedule) when = {stream_of(job->key), (int64_t *)(x + FN(padded)(w.reals)), FN(batches)(c, n)};
     const REAL **rows = (const REAL **)(when.order + n), **coef = rows + n, **mine = coef + out, **given = mine + at->most;
     FN(read)(c, job->index, n, job->turn, row, spare, x);
     FN(clear)(net, (REAL)c->gamma);
