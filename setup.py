@@ -5,6 +5,7 @@ SHOAL_REQUIRE_KERNEL=1 makes a kernel that cannot be built an error, as for the 
 
 import os
 import sys
+from glob import glob
 from sysconfig import get_platform
 
 from setuptools import Extension, setup
@@ -30,6 +31,7 @@ class BuildKernels(build_ext):
 
     def build_extensions(self) -> None:
         self.lacking: list[str] = []
+        self.parallel = self.parallel or os.cpu_count()
         super().build_extensions()
         if self.lacking:
             names = ", ".join(self.lacking)
@@ -53,29 +55,7 @@ setup(
         Extension(
             f"shoal.kernels._{name}",
             ["src/shoal/kernels/sgd.c", "src/shoal/kernels/madc.c"],
-            depends=[
-                f"src/shoal/kernels/{name}.h"
-                for name in (
-                    "bytes",
-                    "memory",
-                    "order",
-                    "threads",
-                    "dense",
-                    "stage",
-                    "conv",
-                    "maps",
-                    "images",
-                    "abreast",
-                    "planes",
-                    "gemm",
-                    "gates",
-                    "recurrent",
-                    "mmd",
-                    "network",
-                    "train",
-                    "cohort",
-                )
-            ],
+            depends=sorted(glob("src/shoal/kernels/*.h")),
             extra_compile_args=[*PLAIN, *flags, *EXTRA],
             extra_link_args=EXTRA,
             libraries=["m", "pthread"],
