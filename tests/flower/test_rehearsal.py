@@ -113,3 +113,4 @@ def test_strangers_are_refused(folder: Path) -> None:
         assert "stranger" not in federation.flwr("supernode", "list", NAME, "--format", "json")
         listed = json.loads(federation.flwr("supernode", "list", NAME, "--format", "json"))
         assert not [node for node in listed.get("nodes", []) if node.get("status") == "online"]
+    assert federation.numbers() == []  # nothing that was started is left

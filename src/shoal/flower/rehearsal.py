@@ -81,9 +81,12 @@ class Rehearsal:
     def __exit__(self, *error: object) -> None:
         for name in reversed(list(self.processes)):
             self.stop(name)
-        for number in self.numbers():  # what Flower and sites started in sessions of their own
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGTERM)
+        for kind in (signal.SIGTERM, signal.SIGKILL):  # what Flower and sites started in sessions of their own
+            for number in self.numbers():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, kind)
+            with contextlib.suppress(ShoalError):
+                wait_for(lambda: not self.numbers(), 15, "processes are left")
         for log in self._logs:
             log.close()
 
