@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,9 @@ def test_a_plan_can_be_built_where_no_data_is_needed() -> None:
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize("data", sorted({str(cell.keys["data"]) for cell in CELLS if not cell.why_not}))
-def test_a_plan_can_be_built_of_every_setting(data: str) -> None:
+def test_a_plan_can_be_built_of_every_setting(data: str, real: Callable[[str], None]) -> None:
+    if not data.startswith("synthetic"):
+        real(data.partition(":")[0])
     seen: set[str] = set()
     for cell in CELLS:
         if cell.keys["data"] != data or cell.why_not or (key := plan_key(cell)) in seen:
@@ -64,3 +67,14 @@ def test_a_plan_can_be_built_of_every_setting(data: str) -> None:
 
 def plan_key(cell: Cell) -> str:
     return f"{cell.keys.get('partition')} {cell.algorithm} {cell.keys.get('model')} {cell.keys.get('drift')}"
+
+
+def test_panels_draw_cells_that_are_there() -> None:
+    names = {cell.name for cell in CELLS}
+    assert [name for t in TABLES for panel in t.panels for name in panel.cells if name not in names] == []
+
+
+def test_a_table_has_cells_or_panels_or_stands_elsewhere() -> None:
+    root = DEPARTURES.parents[1]
+    assert [t.name for t in TABLES if not (t.cells or t.panels or t.elsewhere)] == []
+    assert [t.name for t in TABLES if t.elsewhere and not (root / t.elsewhere).is_file()] == []

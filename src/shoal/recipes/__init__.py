@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shoal.recipes import fedgroup, flexcfl
+from shoal.recipes import cfl, fedgroup, fedgsp, flexcfl, wecfl
 from shoal.recipes.records import Cell, Panel, Paper, Quantity, Table
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (fedgroup.PAPER, flexcfl.PAPER)}
+PAPERS: dict[str, Paper] = {module.PAPER.name: module.PAPER for module in (fedgroup, flexcfl, cfl, wecfl, fedgsp)}
 
 __all__ = ["PAPERS", "Cell", "Panel", "Paper", "Quantity", "Table"]

@@ -15,7 +15,7 @@ from shoal.recipes.duan import (
     Row,
     cells_of,
 )
-from shoal.recipes.records import ACCURACY, BEST, Cell, Paper, Quantity, Table
+from shoal.recipes.records import ACCURACY, BEST, Cell, Panel, Paper, Quantity, Table
 
 TABLE1 = {  # classes per client: discrepancy mean, variance, accuracy max, median, rounds to 85 %
     1: (0.767, 0.11, 87.9, 79.3, 39),
@@ -102,6 +102,21 @@ def table3() -> tuple[Cell, ...]:
     return cells_of("fedgroup/table3", ROWS, COLUMNS, TABLE3, common, 5, ("D1", "D2", "D27", "D76"))
 
 
+def panels(rows: tuple[str, ...]) -> tuple[Panel, ...]:
+    """Accuracy, training loss and discrepancy of the rows of Table III."""
+    shown = [name for name in COLUMNS if name not in ("fg-rcc-edc", "fg-rac-edc")]
+    return tuple(
+        Panel(f"{row}: {curve}", curve, tuple(f"fedgroup/table3/{row}/{column}" for column in shown))
+        for row in rows
+        for curve in ("accuracy", "loss", "discrepancy")
+    )
+
+
+FIG1 = tuple(
+    Panel(f"classes per client: {curve}", curve, tuple(f"fedgroup/table1/classes-{n}/fedavg" for n in TABLE1))
+    for curve in ("accuracy", "discrepancy")
+)
+
 PAPER = Paper(
     "fedgroup",
     "FedGroup: Efficient Clustered Federated Learning via Decomposed Data-Driven Measure",
@@ -119,6 +134,11 @@ PAPER = Paper(
             table3(),
             about="E = 20, 20 clients a round, 300 rounds; FG is FedGroup, FGP FedGrouProx.",
         ),
+        Table("fedgroup/table2", "Data sets and models", elsewhere="docs/models.md"),
+        Table("fedgroup/fig1", "FedAvg with 1, 3, 5 and 10 classes per client (also FlexCFL)", panels=FIG1),
+        Table("fedgroup/fig3", "MNIST and FEMNIST", panels=panels(("mnist-mclr", "mnist-mlp", "femnist-mlp"))),
+        Table("fedgroup/fig4", "Synthetic", panels=panels(("synthetic",)), about="Sent140 cannot be run here."),
+        Table("fedgroup/fig5", "EDC over MADC", elsewhere="docs/results/edc-madc.md"),
     ),
 )
 

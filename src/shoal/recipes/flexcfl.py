@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shoal.recipes.duan import (
     FIRST_NOTE,
     LETTERS,
@@ -16,7 +18,7 @@ from shoal.recipes.duan import (
     Row,
     cells_of,
 )
-from shoal.recipes.records import Cell, Paper, Table
+from shoal.recipes.records import BEST, Cell, Panel, Paper, Quantity, Table
 
 TABLE3 = {  # FedAvg, FedProx, IFCA, FeSEM, RCC, RAC, FlexCFL, FlexCFL with eta_g = 0.1
     "mnist-mclr": (89.4, 90.9, 94.2, 84.6, 93.4, 88.2, 95.8, 95.2),
@@ -144,11 +146,64 @@ def table3() -> tuple[Cell, ...]:
 def table4(drift: str) -> tuple[Cell, ...]:
     """The cells of Table 4 under one drift."""
     keys, departures = DRIFTS[drift]
-    rows = {name: row if row.seeds is None else Row(**{**vars(row), "seeds": None}) for name, row in ROWS.items()}
+    rows = {name: replace(row, seeds=None) for name, row in ROWS.items()}
     columns = {"fedavg": ONE_MODEL["fedavg"], **IFCA_FESEM, **MOVING}
     common = {**COMMON, "drift": keys}
     name = f"flexcfl/table4-{drift}"
     return cells_of(name, rows, columns, TABLE4[drift], common, 3, (*EVERYWHERE, *departures))
+
+
+RATES3 = {"eta_g-0.01": 0.01, "eta_g-1": 1.0}  # of Fig. 3d, beside 0 and 0.1 of Table 3
+RATES5 = {"eta_g-0.1": 0.1, "eta_g-1": 1.0, "eta_g-10": 10.0}  # of Fig. 5, beside 0 and 5 of Table 4
+
+
+def extra(table: str, row: str, columns: dict[str, Column], drift: str = "", seeds: int = 3) -> tuple[Cell, ...]:
+    """Cells of a figure that no table has; the paper prints no numbers of them."""
+    common, departures = dict(COMMON), (*EVERYWHERE, *(DRIFTS[drift][1] if drift else ()))
+    if drift:
+        common["drift"] = DRIFTS[drift][0]
+    rows = {row: replace(ROWS[row], seeds=seeds)}
+    return cells_of(table, rows, columns, {row: [None] * len(columns)}, common, seeds, departures)
+
+
+def sweep_of(rates: dict[str, float]) -> dict[str, Column]:
+    return {name: Column("flexcfl", {"eta_g": rate}, departures=(*GROUPED, "D12")) for name, rate in rates.items()}
+
+
+IFCA_MIG = {"ifca-mig": Column("ifca", {"migration": "aligned"}, departures=("D13", "D53", "D55"), cost=2.0)}
+SHOWN = ("fedavg", "fedprox", "ifca", "fesem", "flexcfl", "flexcfl-eta_g")
+SENT_OUT = Quantity("vectors", "models sent", digits=0)
+MLP_PART = "flexcfl/table4-swap-part/femnist-mlp"
+
+
+def figure3() -> tuple[Panel, ...]:
+    """Curves of Table 3 on MNIST, and the sweep of eta_g."""
+    rows = ("mnist-mclr", "mnist-mlp", "mnist-cnn")
+    found = [
+        Panel(f"{row}: {curve}", curve, tuple(f"flexcfl/table3/{row}/{column}" for column in SHOWN))
+        for row in rows
+        for curve in ("accuracy", "loss", "discrepancy")
+    ]
+    known = ("flexcfl/table3/mnist-mlp/flexcfl", "flexcfl/table3/mnist-mlp/flexcfl-eta_g")
+    sweep = (*known, *(f"flexcfl/fig3/mnist-mlp/{name}" for name in RATES3))
+    return (*found, Panel("mnist-mlp: eta_g", "accuracy", sweep))
+
+
+FIG5 = (
+    f"{MLP_PART}/flexcfl",
+    *(f"flexcfl/fig5/femnist-mlp/{name}" for name in RATES5),
+    f"{MLP_PART}/flexcfl-eta_g",
+)
+
+
+def figure4() -> tuple[Panel, ...]:
+    """Accuracy under the three drifts."""
+    columns = ("fedavg", "ifca", "fesem", "fedgroup", "flexcfl", "flexcfl-eta_g")
+    return tuple(
+        Panel(f"{row}: {drift}", "accuracy", tuple(f"flexcfl/table4-{drift}/{row}/{column}" for column in columns))
+        for drift in DRIFTS
+        for row in ("mnist-mclr", "femnist-mclr", "femnist-mlp")
+    )
 
 
 ABOUT = (
@@ -165,6 +220,37 @@ PAPER = Paper(
         *(
             Table(f"flexcfl/table4-{drift}", f"Best accuracy under {drift.replace('-', ' ')}", table4(drift))
             for drift in DRIFTS
+        ),
+        Table("flexcfl/table2", "Data sets and models", elsewhere="docs/models.md"),
+        Table(
+            "flexcfl/fig3",
+            "MNIST without drift, and several eta_g",
+            extra("flexcfl/fig3", "mnist-mlp", sweep_of(RATES3)),
+            panels=figure3(),
+            about="The values of eta_g but for 0.1 are ours.",
+        ),
+        Table(
+            "flexcfl/fig4",
+            "Accuracy under drift",
+            panels=figure4(),
+            about="The paper draws CNNs; softmax regression and perceptrons here.",
+        ),
+        Table(
+            "flexcfl/fig5",
+            "Several eta_g under swap part",
+            extra("flexcfl/fig5", "femnist-mlp", sweep_of(RATES5), "swap-part"),
+            panels=(Panel("femnist-mlp", "accuracy", FIG5),),
+            about="The values of eta_g but for 0 and 5 are ours.",
+        ),
+        Table(
+            "flexcfl/fig6",
+            "Traffic against accuracy, with IFCA-MIG",
+            (
+                *extra("flexcfl/fig6", "mnist-mclr", IFCA_MIG, "swap-all"),
+                *extra("flexcfl/fig6", "femnist-mlp", IFCA_MIG, "swap-part"),
+            ),
+            (BEST, SENT_OUT),
+            about="MNIST-MCLR under swap all and FEMNIST-MLP under swap part; FedAvg and FlexCFL are in Table 4.",
         ),
     ),
 )

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from shoal.loop.history import History, summarise
+from shoal.loop.similarity import unpack
 from shoal.recipes.records import Cell
 from shoal.store.folder import Folder, read_lines
+from shoal.types import Array
 
 __all__ = ["KEEPS", "curves", "figures", "measure"]
 
@@ -31,7 +35,7 @@ FIGURES = (
     "t_comp",
     "t_comm",
 )
-TARGETS = {"rounds_to_80": 0.8, "rounds_to_85": 0.85}
+TARGETS = (80, 85)  # per cent
 
 
 def measure(folder: Folder, cell: Cell) -> dict[str, Any]:
@@ -71,10 +75,18 @@ def figures(history: History, known: Mapping[str, Any]) -> dict[str, Any]:
     {'best_accuracy': 0.86, 'groups': 3, 'rounds_to_80': 1, 'rounds_to_85': 2}
     """
     found = {name: rounded(known[name]) for name in FIGURES if known.get(name) is not None}
-    for name, target in TARGETS.items():
-        first = history.first(target)
-        if first is not None:
-            found[name] = first["round"]
+    validated = history.best("val_accuracy")
+    if validated is not None:
+        found["best_val_accuracy"] = rounded(validated["val_accuracy"])
+    for percent in TARGETS:
+        first = history.first(percent / 100)
+        if first is None:
+            continue
+        found[f"rounds_to_{percent}"] = first["round"]
+        for name in ("t_comp", "t_comm"):
+            spent = history.estimated(name, first["round"])
+            if spent is not None:
+                found[f"{name}_to_{percent}"] = rounded(spent)
     return found
 
 
@@ -126,4 +138,40 @@ def splits(folder: Folder) -> list[dict[str, Any]]:
     return found
 
 
-KEEPS: dict[str, Callable[[Folder], Any]] = {"splits": splits}
+def similarities(folder: Folder) -> list[dict[str, Any]]:
+    """Cosines of clients' updates inside the planted groups and across, in the rounds that have a picture."""
+    found = []
+    for row in folder.rows():
+        seen = row.get("likeness", {})
+        if seen.get("measure") == "cosine" and "truth" in seen:
+            truth_N = np.array(seen["truth"])
+            pairs = np.triu_indices(len(truth_N), 1)
+            cosines = unpack(seen["pairs"], len(truth_N), 1.0)[pairs]
+            same = (truth_N[:, None] == truth_N)[pairs]
+            found.append({"round": row["round"], "same": spread(cosines[same]), "other": spread(cosines[~same])})
+    return found
+
+
+def spread(values: Array) -> list[float]:
+    """Least, mean and largest, in hundredths.
+
+    >>> spread(np.array([0.1, 0.2, 0.6]))
+    [0.1, 0.3, 0.6]
+    """
+    return [round(float(v), 2) for v in (values.min(), values.mean(), values.max())] if len(values) else []
+
+
+def together(folder: Folder) -> list[list[float]]:
+    """By round, the first ten: how many of the planted groups lie inside one group that was found, of how many."""
+    found = []
+    for row in folder.rows():
+        members = row.get("members", {})
+        if 1 <= row["round"] <= 10 and "truth" in members and "group" in members:
+            homes: dict[int, set[int]] = {}
+            for group, truth in zip(members["group"], members["truth"], strict=True):
+                homes.setdefault(truth, set()).add(group)
+            found.append([row["round"], sum(len(home) == 1 for home in homes.values()), len(homes)])
+    return found
+
+
+KEEPS: dict[str, Callable[[Folder], Any]] = {"splits": splits, "similarities": similarities, "together": together}
