@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.console import QuietOption, echo, err
+from shoal.cli.console import QuietOption, echo, err, out
 from shoal.cli.failures import Interrupted, guarded
 from shoal.errors import BadInput, ShoalError
 
@@ -44,6 +44,9 @@ Budget = Annotated[str | None, typer.Option(metavar="TIME", help="Stop cleanly a
 ListOption = Annotated[bool, typer.Option("--list", help="Only show what there is; run nothing.")]
 Again = Annotated[bool, typer.Option("--again", help="Make cells anew that were made with other settings.")]
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the folders of complete runs.")]
+Relations = Annotated[bool, typer.Option("--relations", help="Show the statements of the papers and their verdicts.")]
+Html = Annotated[Path | None, typer.Option("--html", metavar="DIR", help="Also write a page per paper, with figures.")]
+WriteDocs = Annotated[bool, typer.Option("--write-docs", help="Write docs/results/reproduce and docs/papers-code.md.")]
 ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results of cells are.")]
 WorkOption = Annotated[Path, typer.Option("--work", metavar="DIR", help="Where runs lie while they go on.")]
 
@@ -111,6 +114,9 @@ def reproduce(
     listing: ListOption = False,
     again: Again = False,
     keep: Keep = False,
+    relations: Relations = False,
+    html: Html = None,
+    write_docs: WriteDocs = False,
     results: ResultsOption = Path("results"),
     work: WorkOption = Path("runs/reproduce"),
     format: ShapeOption = Shape.text,
@@ -121,7 +127,7 @@ def reproduce(
     Each cell is kept in results/PAPER/TABLE/ROW/COLUMN.json with the values of every seed; what is there is not run
     again, and what was interrupted goes on. `shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2` runs one row.
     """
-    from shoal.cli.reproduce_tables import show_list, show_tables
+    from shoal.cli.reproduce_tables import show_list, show_statements, show_tables
     from shoal.recipes import PAPERS
     from shoal.recipes.choose import cells_named, tables_named
     from shoal.recipes.store import Store
@@ -130,15 +136,52 @@ def reproduce(
     seconds = None if budget is None else seconds_of(budget)
     tables, store = tables_named(PAPERS, asked.tables), Store(results)
     cells = cells_named(tables, asked.rows, asked.columns)
-    if not asked.tables:
-        show_list(tables, cells, store, asked.seeds, format)
-        return
     failed: tuple[str, ...] = ()
-    if not listing:
+    if asked.tables and not listing and not relations:
         failed = run_cells(cells, store, asked, work, seconds, again, keep, quiet)
-    show_tables(tables, cells, store, asked.seeds, format)
+    if write_docs:
+        show_written(documents_of(store))
+    elif html is not None:
+        show_written(pages_of(asked.tables, store, html))
+    elif relations:
+        show_statements(asked.tables, store, format)
+    elif asked.tables:
+        show_tables(tables, cells, store, asked.seeds, format)
+    else:
+        show_list(tables, cells, store, asked.seeds, format)
     if failed:
         raise ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
+
+
+def documents_of(store: Store) -> list[Path]:
+    """The generated pages of docs/, written."""
+    from shoal.recipes import PAPERS
+    from shoal.recipes.documents import documents, write_documents
+    from shoal.recipes.relations import known_cells
+
+    return write_documents(documents(PAPERS, known_cells(every_cell(), store)), Path("docs"))
+
+
+def pages_of(names: Sequence[str], store: Store, folder: Path) -> list[Path]:
+    """A page of HTML for each paper of which a table is asked for."""
+    from shoal.recipes import PAPERS
+    from shoal.recipes.html import write_pages
+    from shoal.recipes.relations import known_cells
+
+    wanted = {name.split("/")[0] for name in names} or set(PAPERS)
+    papers = [paper for name, paper in PAPERS.items() if name in wanted]
+    return write_pages(papers, known_cells(every_cell(), store), folder)
+
+
+def every_cell() -> list[Cell]:
+    from shoal.recipes import PAPERS
+
+    return [cell for paper in PAPERS.values() for table in paper.tables for cell in table.cells]
+
+
+def show_written(paths: Sequence[Path]) -> None:
+    for path in paths:
+        echo(out(), str(path))
 
 
 def run_cells(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
 from shoal.recipes.numbers import figure_of, minutes_left, progress_of, state_of
+from shoal.recipes.pages import VERDICTS, count_sentence, grid, verdict_rows
+from shoal.recipes.relations import Verdict, judge, known_cells
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
@@ -34,7 +36,7 @@ def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seed
         for line in lines
     ]
     if shape == "markdown":
-        echo(out(), markdown(heads, rows))
+        echo(out(), grid(heads, rows))
         return
     echo(out(), aligned(heads, rows))
     echo(
@@ -63,17 +65,75 @@ def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
 
 def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
     """The cells, ours beside the paper's."""
+    found = verdicts_of([t.name for t in tables], store, cells)
     if shape == "json":
-        emit({"kind": "reproduction", "cells": [line for t in tables for line in json_lines(t, cells, store, seeds)]})
+        lines = [line for t in tables for line in json_lines(t, cells, store, seeds)]
+        emit({"kind": "reproduction", "cells": lines, "statements": [verdict_document(v) for v in found]})
         return
     for one in tables:
         mine = [cell for cell in cells if cell.table == one.name]
         rows = text_rows(one, mine, store, seeds)
         if shape == "markdown":
-            echo(out(), f"## {one.name}: {one.title}\n\n{markdown(HEADS, rows)}\n")
+            echo(out(), f"## {one.name}: {one.title}\n\n{grid(HEADS, rows)}\n")
         else:
             echo(out(), f"{one.name}: {one.title}", style="bold")
             echo(out(), aligned(HEADS, rows))
+            echo(out())
+    if found:
+        print_verdicts(found, shape)
+
+
+def verdicts_of(names: Sequence[str], store: Store, cells: Sequence[Cell] | None = None) -> list[Verdict]:
+    """Verdicts on the statements about these tables; with `cells`, on those that need no other cell than these."""
+    from shoal.recipes import PAPERS
+    from shoal.recipes.statements import STATEMENTS
+
+    known = known_cells([c for p in PAPERS.values() for t in p.tables for c in t.cells], store)
+    shown = None if cells is None else {cell.name for cell in cells}
+    found = []
+    for relation in STATEMENTS:
+        used = (*relation.left, *relation.right)
+        if names and not any(cell.startswith((f"{name}/", f"{name}-")) for name in names for cell in used):
+            continue
+        if shown is None or shown.issuperset(used):
+            found.append(judge(relation, known))
+    return found
+
+
+def show_statements(names: Sequence[str], store: Store, shape: Shape) -> None:
+    """The statements of the papers and their verdicts."""
+    print_verdicts(verdicts_of(names, store), shape)
+
+
+def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
+    rows = verdict_rows(found)
+    if shape == "json":
+        emit({"kind": "statements", "statements": [verdict_document(v) for v in found]})
+    else:
+        drawn = grid(VERDICTS, rows) if shape == "markdown" else aligned(VERDICTS, rows)
+        echo(out(), f"{drawn}\n\n{count_sentence(found)}")
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as data."""
+    relation = verdict.relation
+    return {
+        "name": relation.name,
+        "says": relation.says,
+        "source": relation.source,
+        "left": list(relation.left),
+        "right": list(relation.right),
+        "quantity": relation.quantity,
+        "asked": relation.bounds,
+        "verdict": verdict.says,
+        "ours": verdict.ours,
+        "std": verdict.std,
+        "paper": verdict.paper,
+        "holds_in": verdict.holds_in,
+        "seeds": verdict.n,
+        "p": verdict.p,
+        "why": relation.why if verdict.says == "does not hold" else "",
+    }
 
 
 def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[tuple[str, ...]]:
@@ -107,18 +167,6 @@ def json_lines(table: Table, cells: Sequence[Cell], store: Store, seeds: int | N
             }
         )
     return lines
-
-
-def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown.
-
-    >>> print(markdown(("a", "b"), [("1", "2")]))
-    | a | b |
-    | --- | --- |
-    | 1 | 2 |
-    """
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -112,6 +112,7 @@ def cells_of(
                     departures=tuple(dict.fromkeys((*departures, *row.departures, *column.departures))),
                     why_not=row.why_not,
                     note="; ".join(filter(None, (row.note, column.note))),
+                    of=f"{table}/{row.twin or row_name}/{column.twin or name}" if row.twin or column.twin else "",
                 )
             )
     return tuple(found)

@@ -75,6 +75,9 @@ def figures(history: History, known: Mapping[str, Any]) -> dict[str, Any]:
     {'best_accuracy': 0.86, 'groups': 3, 'rounds_to_80': 1, 'rounds_to_85': 2}
     """
     found = {name: rounded(known[name]) for name in FIGURES if known.get(name) is not None}
+    apart = next((row["discrepancy"] for row in history if row.get("discrepancy") is not None), None)
+    if apart is not None:
+        found["first_discrepancy"] = rounded(apart)
     validated = history.best("val_accuracy")
     if validated is not None:
         found["best_val_accuracy"] = rounded(validated["val_accuracy"])

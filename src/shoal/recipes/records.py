@@ -64,6 +64,8 @@ class Cell:
         curves: What else is kept by round, by the names of records, such as `test_loss`.
         why_not: Why it cannot be run here; empty: it can.
         note: What a reader of the table should know.
+        of: The cell of the paper that this is a variant of, as the authors' code or the paper's data have it; empty:
+            it is the paper's own.
 
     >>> cell = Cell("flexcfl/table3", "mnist-mclr", "fedavg", "fedavg", {"rounds": 300}, {"best_accuracy": 89.4})
     >>> cell.name, cell.rounds
@@ -83,6 +85,7 @@ class Cell:
     curves: tuple[str, ...] = ()
     why_not: str = ""
     note: str = ""
+    of: str = ""
 
     @property
     def name(self) -> str:

@@ -53,7 +53,7 @@ class Result:
     @property
     def seconds(self) -> float | None:
         """Of a complete run, on average; None: there is none."""
-        took = [float(run["seconds"]) for run in self.runs.values() if run["complete"]]
+        took = [float(run["seconds"]) for run in self.runs.values() if run["complete"] and run.get("seconds")]
         return sum(took) / len(took) if took else None
 
 
