@@ -80,3 +80,15 @@ def test_the_variant_of_the_authors_code_counts_where_it_is_nearer() -> None:
     values: dict[str, float | None] = {"a": 0.8, "b": 0.85, "c": 0.9, "c-first": None}
     assert status_of(item, row_of(values, printed), {}) == "departs"
     assert status_of(item, row_of({**values, "c-first": 0.7}, printed), {}) == "reproduced"
+
+
+def test_what_was_tuned_is_what_validation_says() -> None:
+    """Once all candidates of a method were tried, Table 1 has the best of them."""
+    from shoal.recipes.fedgsp import CANDIDATES, TUNED
+
+    known = known_cells(CELLS, RESULTS)
+    for method, (key, values) in CANDIDATES.items():
+        found = {value: known[f"fedgsp/tuning/{method}/{key}-{value}"][1] for value in values}
+        scores = {value: r.values("best_val_accuracy").get(0) for value, r in found.items() if r is not None}
+        if len(scores) == len(values) and all(score is not None for score in scores.values()):
+            assert TUNED[method] == max(scores, key=lambda value: scores[value] or 0.0), (method, scores)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
-from shoal.recipes.numbers import figure_of, minutes_left, progress_of, state_of
-from shoal.recipes.pages import VERDICTS, count_sentence, grid, verdict_rows
+from shoal.recipes.grids import grid
+from shoal.recipes.numbers import figure_of, minutes_left, paces, progress_of, state_of
+from shoal.recipes.pages import VERDICTS, count_sentence, verdict_rows
 from shoal.recipes.relations import Verdict, judge, known_cells
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
     """One table as numbers."""
     found = [(cell, store.load(cell)) for cell in cells]
     states = Counter(state_of(cell, result, seeds) for cell, result in found)
-    costs = [minutes_left(cell, result, seeds) for cell, result in found]
+    pace = paces(found)
+    costs = [minutes_left(cell, result, seeds, pace.get(cell.row, 1.0)) for cell, result in found]
     return {
         "table": table.name,
         "title": table.title,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from shoal.errors import RunFolderError
 from shoal.recipes import papers_code
+from shoal.recipes.grids import grid
 from shoal.recipes.items import ITEMS, Item, Status, count, status_of
-from shoal.recipes.pages import MADE, VERDICTS, count_sentence, grid, paper_page, verdict_rows
+from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, verdict_rows
 from shoal.recipes.records import Paper
 from shoal.recipes.relations import Known, Verdict, judge
 from shoal.recipes.statements import STATEMENTS

@@ -16,6 +16,7 @@ from shoal.types import Array
 __all__ = ["KEEPS", "curves", "figures", "measure"]
 
 MOST, TOGETHER = 40, 250  # points of a curve at most, and of the same curve of all seeds together
+BUFFERS = ("running_", "num_batches")  # what batch norm counts is no weight
 DIGITS = 5  # of a figure
 CURVES = ("accuracy", "loss", "discrepancy")
 FIGURES = (
@@ -155,13 +156,13 @@ def similarities(folder: Folder) -> list[dict[str, Any]]:
     return found
 
 
-def spread(values: Array) -> list[float]:
-    """Least, mean and largest, in hundredths.
+def spread(values: Array, digits: int = 2) -> list[float]:
+    """Least, mean and largest.
 
     >>> spread(np.array([0.1, 0.2, 0.6]))
     [0.1, 0.3, 0.6]
     """
-    return [round(float(v), 2) for v in (values.min(), values.mean(), values.max())] if len(values) else []
+    return [round(float(v), digits) for v in (values.min(), values.mean(), values.max())] if len(values) else []
 
 
 def together(folder: Folder) -> list[list[float]]:
@@ -177,4 +178,24 @@ def together(folder: Folder) -> list[list[float]]:
     return found
 
 
-KEEPS: dict[str, Callable[[Folder], Any]] = {"splits": splits, "similarities": similarities, "together": together}
+def centroids(folder: Folder) -> list[float]:
+    """Cosines of the models of all pairs of groups: least, mean and largest; empty while the run is not complete."""
+    from safetensors.numpy import load_file
+
+    files = sorted((folder.path / "models").glob("group_*.safetensors"))
+    if len(files) < 2:
+        return []
+    rows = []
+    for path in files:
+        tensors = {name: t for name, t in load_file(path).items() if not name.rsplit(".", 1)[-1].startswith(BUFFERS)}
+        rows.append(np.concatenate([tensors[name].ravel().astype(np.float64) for name in sorted(tensors)]))
+    unit_KP = np.array(rows) / np.linalg.norm(rows, axis=1, keepdims=True)
+    return spread((unit_KP @ unit_KP.T)[np.triu_indices(len(rows), 1)], 4)
+
+
+KEEPS: dict[str, Callable[[Folder], Any]] = {
+    "splits": splits,
+    "similarities": similarities,
+    "together": together,
+    "centroids": centroids,
+}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shoal.recipes.extras import extra_parts
+from shoal.recipes.grids import grid
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.records import Cell, Paper, Quantity, Table
 from shoal.recipes.relations import Known, Relation, Verdict, judge
 from shoal.recipes.store import Result
 
-__all__ = ["grid", "paper_page", "verdict_rows"]
+__all__ = ["paper_page", "verdict_rows"]
 
 MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
@@ -56,7 +58,7 @@ def table_part(table: Table, known: Known) -> list[str]:
     found = [(cell, known[cell.name][1]) for cell in table.cells]
     for quantity in table.quantities:
         parts += quantity_grid(table, quantity, known)
-    parts += [*left_sentences(found), *notes(table), *panel_sentence(table, known)]
+    parts += [*left_sentences(found), *notes(table), *extra_parts(table, known), *panel_sentence(table, known)]
     links = ", ".join(departure_link(d) for d in dict.fromkeys(d for cell in table.cells for d in cell.departures))
     return [*parts, f"Departures: {links}."] if links else parts
 
@@ -197,22 +199,3 @@ def count_sentence(verdicts: Sequence[Verdict]) -> str:
         f"Of {len(verdicts)} statements {count['holds']} hold in our runs, {count['does not hold']} do not, and "
         f"{count['not run']} were not judged because a cell was not run."
     )
-
-
-def grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown.
-
-    Args:
-        heads: Of the columns.
-        rows: Of cells.
-
-    Returns:
-        Lines.
-
-    >>> print(grid(("a", "b"), [("1", "2")]))
-    | a | b |
-    | --- | --- |
-    | 1 | 2 |
-    """
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from shoal.recipes.pages import MADE, grid
+from shoal.recipes.grids import grid
+from shoal.recipes.pages import MADE
 from shoal.recipes.relations import Known
 from shoal.recipes.store import differs
 
