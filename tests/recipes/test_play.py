@@ -114,6 +114,17 @@ def test_a_cell_of_other_settings_is_refused_or_made_anew_never_mixed(tmp_path: 
     assert result is not None and result.settings["lr"] == 0.2 and list(result.runs) == [0]
 
 
+def test_an_unfinished_run_of_other_settings_is_refused_or_begun_anew(tmp_path: Path) -> None:
+    store, other = Store(tmp_path / "results"), replace(TWO[0], keys={**KEYS, "lr": 0.2})
+    play(jobs(TWO[:1], store, 1), store, tmp_path / "work", Serial(), 4, timer=Clock())
+    ended = play(jobs([other], store, 1, again=True), store, tmp_path / "work", Serial())
+    assert "holds a run with lr=0.1, and the sweep asks for lr=0.2" in ended.failed[0]
+    ended = play(jobs([other], store, 1, again=True), store, tmp_path / "work", Serial(), again=True)
+    assert ended == Outcome(1, 0)
+    result = store.load(other)
+    assert result is not None and result.settings["lr"] == 0.2
+
+
 def test_what_fails_is_told_and_the_rest_is_played(tmp_path: Path) -> None:
     store = Store(tmp_path / "results")
     broken = replace(TWO[0], keys={**KEYS, "clients_per_round": 50})

@@ -211,7 +211,7 @@ def run_cells(
 
     try:
         with open_backend(asked.engine, asked.workers) as backend:
-            ended = play(todo, store, work, backend, seconds, watch, keep=keep)
+            ended = play(todo, store, work, backend, seconds, watch, keep=keep, again=again)
     except KeyboardInterrupt as e:
         raise Interrupted(
             f"interrupted in {display.name}; complete runs are in {store.root}, the same command goes on"

@@ -110,6 +110,7 @@ PAPER = Paper(
             figure3(),
             (LAST, GROUPS, ARI),
             tuple(Panel(f"accuracy, {net}", "accuracy", curves_of(net)) for net in NETS),
+            elsewhere="docs/results/cfl-cifar10.md",
             about="Splits at rounds 50, 100 and 150 as in the figure, and where Shoal's own rule splits.",
         ),
         Table(
@@ -118,6 +119,7 @@ PAPER = Paper(
             notebook(),
             (LAST, GROUPS, ARI),
             (Panel("accuracy", "accuracy", tuple(f"cfl/notebook/rotated/{way}" for way in WAYS)),),
+            elsewhere="docs/results/cfl-notebook.md",
             about="The notebook reports a gain of about ten points by one split into halves.",
         ),
     ),

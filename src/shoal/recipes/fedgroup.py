@@ -138,6 +138,7 @@ PAPER = Paper(
             "FedAvg on MNIST with 1, 3, 5 and 10 classes per client (also Table 1 of FlexCFL)",
             table1(),
             TABLE1_QUANTITIES,
+            elsewhere="docs/results/table1.md",
         ),
         Table(
             "fedgroup/table3",

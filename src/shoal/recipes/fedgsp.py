@@ -171,6 +171,7 @@ PAPER = Paper(
                 *comparison("leaf", LARGE, 3000.0, ()),
             ),
             (BEST, LOSS, ROUNDS),
+            elsewhere="docs/results/fedgsp-femnist.md",
             about=ABOUT,
         ),
         Table("fedgsp/tuning", "Settings that Table 1 leaves open", tuning(), (VALIDATION,)),

@@ -52,7 +52,7 @@ def table_part(table: Table, known: Known) -> list[str]:
     if table.elsewhere:
         shown = table.elsewhere.removeprefix("docs/")
         link = f"[{shown}](../../{shown})" if table.elsewhere != shown else f"`{shown}`"
-        parts.append(f"Shown in {link}.")
+        parts.append(f"See {link}.")
     if not table.cells:
         return [*parts, *panel_sentence(table, known)]
     found = [(cell, known[cell.name][1]) for cell in table.cells]

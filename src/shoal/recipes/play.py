@@ -14,7 +14,7 @@ from typing import Any
 import shoal
 from shoal.backends import Backend
 from shoal.bench.history import commit
-from shoal.errors import BadInput, ShoalError
+from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.experiment.api import resume, start
 from shoal.experiment.sweep import Point, check_taken
 from shoal.loop.plan import RoundResult
@@ -119,6 +119,7 @@ def play(
     watch: Watch | None = None,
     timer: Callable[[], float] = time.monotonic,
     keep: bool = False,
+    again: bool = False,
 ) -> Outcome:
     """Play runs until all are complete or the time is over; a cell's file is written after each of its runs.
 
@@ -131,6 +132,7 @@ def play(
         watch: Makes the observers of each run.
         timer: Of seconds.
         keep: Whether folders of complete runs stay.
+        again: Whether to begin a run anew whose folder was made with other settings, which is refused otherwise.
 
     Returns:
         How it ended.
@@ -149,7 +151,7 @@ def play(
         path = work / job.cell.name / f"seed={job.seed}"
         watching = [*(watch(job, number, len(todo)) if watch else ()), *([Deadline(end, timer)] if end else ())]
         try:
-            play_run(job, path, backend, watching)
+            play_run(job, path, backend, watching, again)
             write(job, path, store)
             played += 1
             if not keep:
@@ -166,12 +168,17 @@ def play(
     return Outcome(played, len(todo) - played, tuple(failed))
 
 
-def play_run(job: Job, path: Path, backend: Backend, observers: Sequence[Observer]) -> None:
+def play_run(job: Job, path: Path, backend: Backend, observers: Sequence[Observer], again: bool) -> None:
     """Begin the run, or go on with it."""
+    point = Point(path.name, job.cell.algorithm, {**job.cell.keys, "seed": job.seed})
+    try:
+        check_taken(point, path)
+    except RunFolderError:
+        if not again:
+            raise
+        shutil.rmtree(path)
     if Folder(path).summary() is not None:
         return
-    point = Point(path.name, job.cell.algorithm, {**job.cell.keys, "seed": job.seed})
-    check_taken(point, path)
     if (path / "config.toml").exists():
         resume(path, engine=backend, observers=observers)
     else:
