@@ -26,7 +26,7 @@ def test_pages_are_made_from_the_results() -> None:
     texts = documents(PAPERS, known_cells(CELLS, RESULTS))
     stale = [name for name, text in texts.items() if (ROOT / "docs" / name).read_text(encoding="utf-8") != text]
     assert stale == [], "run: shoal reproduce --write-docs"
-    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs/results/reproduce").glob("*")}
+    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs/results/reproduce").rglob("*.*")}
     assert there <= set(texts), "a page that nothing makes"
 
 
@@ -36,7 +36,7 @@ def test_a_result_belongs_to_a_cell_and_is_small(path: Path) -> None:
     name = json.loads(path.read_text())["cell"]
     cell = names[name]
     assert path == RESULTS.path(cell)
-    assert path.stat().st_size < 10_000 or len(json.loads(path.read_text())["runs"]) > cell.seeds
+    assert path.stat().st_size < 1_300 * max(len(json.loads(path.read_text())["runs"]), 5)
     result = RESULTS.load(cell)
     assert result is not None and differs(cell, result) is None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shoal.errors import RunFolderError
 from shoal.recipes import papers_code
+from shoal.recipes.drawn import drawings
 from shoal.recipes.grids import grid
 from shoal.recipes.items import ITEMS, Item, Status, count, status_of
 from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, verdict_rows
@@ -32,6 +33,8 @@ def documents(papers: Mapping[str, Paper], known: Known) -> dict[str, str]:
     verdicts = {relation.name: judge(relation, known) for relation in STATEMENTS}
     statuses = {item: status_of(item, known, verdicts) for item in ITEMS}
     found = {f"{FOLDER}/README.md": index(papers, known, verdicts, statuses), f"{FOLDER}/items.md": items(statuses)}
+    for table in (table for paper in papers.values() for table in paper.tables):
+        found |= {f"{FOLDER}/figures/{name}": text for name, text in drawings(table, known).items()}
     for name, paper in papers.items():
         mine = [relation for relation in STATEMENTS if relation.name.startswith(f"{name}/")]
         found[f"{FOLDER}/{name}.md"] = paper_page(paper, mine, known)

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
+from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages import VERDICTS, count_sentence, verdict_rows
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.recipes.relations import Known, judge
 from shoal.recipes.statements import STATEMENTS
-from shoal.recipes.store import Result, differs
+from shoal.recipes.store import differs
 from shoal.report import write
 from shoal.report.figure import Figure, NoFigure, axis, colour, dash, line, rounds_axis, text
 from shoal.report.headline import Sheet
 from shoal.report.page import Page, Section, section
 
-__all__ = ["mean_curve", "page_of", "write_pages"]
+__all__ = ["page_of", "write_pages"]
 
-SHOWN = {
-    "accuracy": ("accuracy (%)", 100.0),
-    "loss": ("training loss (nats)", 1.0),
-    "test_loss": ("test loss (nats)", 1.0),
-    "discrepancy": ("discrepancy", 1.0),
-    "ari": ("ARI", 1.0),
-}
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 
 
@@ -104,38 +97,3 @@ def panel_figure(table: Table, number: int, panel: Panel, known: Known) -> Figur
     caption += f" {missing} of {len(panel.cells)} curves were not run." if missing else ""
     layout = {"xaxis": rounds_axis(), "yaxis": axis(unit)}
     return Figure(key, panel.title, caption, ("curve", "round", unit), rows, traces, layout)
-
-
-def curve_name(name: str, all_: Sequence[str]) -> str:
-    """What tells a cell apart from the others of a panel.
-
-    >>> curve_name("p/t/a/x", ["p/t/a/x", "p/t/a/y"]), curve_name("p/t/a/x", ["p/t/a/x", "p/t/b/x"])
-    ('x', 'a/x')
-    """
-    column = name.rsplit("/", 1)[1]
-    same = sum(other.rsplit("/", 1)[1] == column for other in all_)
-    return column if same == 1 else "/".join(name.split("/")[2:])
-
-
-def mean_curve(result: Result, curve: str) -> list[tuple[int, float]]:
-    """The mean over seeds at the rounds that all of them have.
-
-    Args:
-        result: Of a cell.
-        curve: Its name.
-
-    Returns:
-        Rounds and values.
-
-    >>> runs = {s: {"curves": {"round": [1, 2], "accuracy": [0.5, v]}} for s, v in enumerate((0.6, 0.8))}
-    >>> mean_curve(Result({}, runs), "accuracy")
-    [(1, 0.5), (2, 0.7)]
-    """
-    seeds = []
-    for run in result.runs.values():
-        pairs = zip(run["curves"]["round"], run["curves"].get(curve, ()), strict=False)
-        seeds.append({t: v for t, v in pairs if v is not None})
-    if not seeds:
-        return []
-    shared = sorted(set.intersection(*(set(points) for points in seeds)))
-    return [(t, fmean(points[t] for points in seeds)) for t in shared]

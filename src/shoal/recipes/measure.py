@@ -15,7 +15,7 @@ from shoal.types import Array
 
 __all__ = ["KEEPS", "curves", "figures", "measure"]
 
-MOST, TOGETHER = 40, 250  # points of a curve at most, and of the same curve of all seeds together
+MOST, TOGETHER = 40, 180  # points of a curve at most, and of the same curve of all seeds together
 BUFFERS = ("running_", "num_batches")  # what batch norm counts is no weight
 DIGITS = 5  # of a figure
 CURVES = ("accuracy", "loss", "discrepancy")

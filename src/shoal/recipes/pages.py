@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shoal.recipes.drawn import drawings
 from shoal.recipes.extras import extra_parts
 from shoal.recipes.grids import grid
 from shoal.recipes.numbers import figure_of, progress_of, state_of
@@ -141,12 +142,14 @@ def notes(table: Table) -> list[str]:
 
 
 def panel_sentence(table: Table, known: Known) -> list[str]:
-    """What the HTML page draws of a figure."""
+    """The pictures of a figure, means over seeds, and how to look at it more closely."""
     cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
     if not cells:
         return []
     ready = sum(has_runs(*known[name]) for name in cells)
-    return [f"`shoal reproduce {table.name} --list --html DIR` draws it; {ready} of its {len(cells)} curves were run."]
+    drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
+    how = f"`shoal reproduce {table.name} --list --html DIR` draws it; {ready} of its {len(cells)} curves were run."
+    return [*drawn, how]
 
 
 def departure_link(number: str) -> str:

@@ -187,7 +187,9 @@ def values_of(quantity: str, result: Result) -> dict[int, float]:
 
 
 def published(relation: Relation, known: Known) -> float | None:
-    """The paper's own figure of the relation, if it prints all that is needed."""
+    """The paper's own figure of the relation, if it prints all that is needed; it has none of variants of ours."""
+    if {printed_in(name, known) for name in relation.left} & {printed_in(name, known) for name in relation.right}:
+        return None
     sides = []
     for names in (relation.left, relation.right):
         values = [known[name][0].paper.get(relation.quantity) for name in names]
@@ -198,6 +200,11 @@ def published(relation: Relation, known: Known) -> float | None:
     if left is None or (right is None and relation.right):
         return None
     return left if right is None else combined(relation)(left, right)
+
+
+def printed_in(name: str, known: Known) -> str:
+    """The cell of the paper whose figure a cell is set beside."""
+    return known[name][0].of or name
 
 
 def known_cells(cells: tuple[Cell, ...] | list[Cell], store: Store) -> dict[str, tuple[Cell, Result | None]]:
