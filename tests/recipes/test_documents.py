@@ -72,6 +72,7 @@ def test_a_row_is_reproduced_if_it_is_near_and_in_order() -> None:
     assert status_of(item, row_of({"a": 0.74, "b": 0.79, "c": 0.84}, printed), {}) == "departs"  # 6 points away
     assert status_of(item, row_of({"a": 0.83, "b": 0.825, "c": 0.875}, printed), {}) == "departs"  # another order
     assert status_of(item, row_of({"a": 0.81, "b": 0.84, "c": None}, printed), {}) == "departs"  # not all run
+    assert status_of(item, row_of({"a": 0.81, "b": None, "c": None}, printed), {}) == "not run"  # fewer than half
     assert status_of(item, row_of({"a": None, "b": None, "c": None}, printed), {}) == "not run"
 
 
