@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from shoal.recipes.grids import grid
@@ -12,6 +12,7 @@ from shoal.recipes.store import differs
 
 __all__ = ["page"]
 
+CHANGE = "change by seed"
 T3, T4 = "flexcfl/table3", "flexcfl/table4-swap-all"
 HEAD = f"""# What the papers' code does
 
@@ -78,7 +79,7 @@ def page(known: Known) -> str:
             for title, row in ROWS
             for method in ("ifca", "fesem")
         ]
-        parts.append(grid(("row of the table", "paper", "mean of all", "first client"), rows))
+        parts.append(grid(("row of the table", "paper", "mean of all", "first client", CHANGE), rows))
     parts.append(SHARED.strip())
     columns = ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl")
     letters = [
@@ -86,25 +87,53 @@ def page(known: Known) -> str:
         for model in ("mclr", "mlp")
         for c in columns
     ]
-    parts.append(grid(("row and column of Table 3", "paper", "no shared images", "shared images"), letters))
+    parts.append(grid(("row and column of Table 3", "paper", "no shared images", "shared images", CHANGE), letters))
     parts.append(SIZES.strip())
     sizes = [
         [f"MNIST-MCLR, `{c}`", *twin(f"{T3}/mnist-mclr", "-sigma1.55", c, known)]
         for c in ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
     ]
-    parts.append(grid(("row and column of Table 3", "paper", "sigma 2", "sigma 1.55"), sizes))
+    parts.append(grid(("row and column of Table 3", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes))
     parts += [MOMENTUM.strip(), notebook(known), IDS]
     return "\n\n".join(parts) + "\n"
 
 
-def both(name: str, known: Known) -> tuple[str, str, str]:
+def both(name: str, known: Known) -> list[str]:
     """The paper's figure, ours, and ours with the first client alone."""
-    return printed(name, known), shown(name, known), shown(f"{name}-first", known)
+    return beside(name, f"{name}-first", known)
 
 
-def twin(row: str, end: str, column: str, known: Known) -> tuple[str, str, str]:
+def twin(row: str, end: str, column: str, known: Known) -> list[str]:
     """The paper's figure, ours, and ours of the row with another data set."""
-    return printed(f"{row}/{column}", known), shown(f"{row}/{column}", known), shown(f"{row}{end}/{column}", known)
+    return beside(f"{row}/{column}", f"{row}{end}/{column}", known)
+
+
+def beside(without: str, with_: str, known: Known) -> list[str]:
+    """The paper's figure, ours without and with, and the change by seed."""
+    a, b = by_seed(without, known), by_seed(with_, known)
+    return [printed(without, known), spread([*a.values()]), spread([*b.values()]), change(a, b)]
+
+
+def by_seed(name: str, known: Known, quantity: str = "best_accuracy") -> dict[int, float]:
+    """The values of a cell in per cent; none if it was not run."""
+    cell, result = known[name]
+    if result is None or differs(cell, result) is not None:
+        return {}
+    return {seed: 100 * value for seed, value in result.values(quantity).items()}
+
+
+def change(a: Mapping[int, float], b: Mapping[int, float]) -> str:
+    """What it does in the seeds that both have.
+
+    >>> change({0: 96.0, 1: 95.0, 2: 94.0}, {0: 94.0, 1: 94.0}), change({}, {0: 94.0})
+    ('-1.5; lower in 2 of 2', '-')
+    """
+    apart = [b[seed] - a[seed] for seed in sorted(a.keys() & b.keys())]
+    if not apart:
+        return "-"
+    mean = fmean(apart)
+    word, times = ("lower", sum(d < 0 for d in apart)) if mean < 0 else ("higher", sum(d > 0 for d in apart))
+    return f"{mean:+.1f}; {word} in {times} of {len(apart)}"
 
 
 def printed(name: str, known: Known, quantity: str = "best_accuracy") -> str:
@@ -114,10 +143,7 @@ def printed(name: str, known: Known, quantity: str = "best_accuracy") -> str:
 
 def shown(name: str, known: Known, quantity: str = "best_accuracy") -> str:
     """Mean and spread of a cell in per cent; `not run` for none."""
-    cell, result = known[name]
-    if result is None or differs(cell, result) is not None:
-        return "not run"
-    return spread([100 * v for v in result.values(quantity).values()])
+    return spread([*by_seed(name, known, quantity).values()])
 
 
 def spread(values: Sequence[float]) -> str:
