@@ -12,7 +12,6 @@ SENT140 = (
     "the 772 accounts of the paper, with word vectors of 300 numbers, cannot be fetched any more; what is here has "
     "2,875 users with six tweets each on average"
 )
-SIGMA, SHARED = "-sigma1.55", "-shared"  # ends of the names of rows with the other sizes, and with shared images
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import shoal
 from shoal.backends import Backend
 from shoal.bench.history import commit
 from shoal.errors import BadInput, RunFolderError, ShoalError
@@ -22,7 +19,9 @@ from shoal.observers import Observer
 from shoal.recipes.measure import measure
 from shoal.recipes.records import Cell
 from shoal.recipes.store import Result, Store, differs
+from shoal.store.environment import environment
 from shoal.store.folder import Folder
+from shoal.version import __version__
 
 __all__ = ["Job", "Outcome", "jobs", "play"]
 
@@ -197,18 +196,5 @@ def write(job: Job, path: Path, store: Store) -> None:
 
 def machine() -> dict[str, Any]:
     """Of which code, and on what."""
-    import numpy
-    import torch
-
-    from shoal.kernels import native
-
-    return {
-        "shoal": shoal.__version__,
-        "commit": commit(Path(shoal.__file__)),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": numpy.__version__,
-        "kernels": built[0] if (built := native()) else "none",
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-    }
+    known = environment(__version__)
+    return {"commit": commit(Path(__file__)), **{k: v for k, v in known.items() if k not in ("command", "started")}}
