@@ -10,7 +10,7 @@ from shoal.recipes import papers_code
 from shoal.recipes.drawn import drawings
 from shoal.recipes.grids import grid
 from shoal.recipes.items import ITEMS, Item, Status, count, status_of
-from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, verdict_rows
+from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
 from shoal.recipes.records import Paper
 from shoal.recipes.relations import Known, Verdict, judge
 from shoal.recipes.statements import STATEMENTS
@@ -104,8 +104,22 @@ def statements(verdicts: Mapping[str, Verdict]) -> str:
     parts = ["# Statements of the papers", f"{MADE} {count_sentence(list(verdicts.values()))}"]
     for paper in dict.fromkeys(name.split("/")[0] for name in verdicts):
         mine = [verdict for name, verdict in verdicts.items() if name.startswith(f"{paper}/")]
-        parts += [f"## {paper}", grid(VERDICTS, verdict_rows(mine))]
+        rows = [[*row, numbers(v)] for row, v in zip(verdict_rows(mine), mine, strict=True)]
+        parts += [f"## {paper}", grid((*VERDICTS, "numbers"), rows), *reasons(mine)]
     return "\n\n".join(parts) + "\n"
+
+
+def numbers(verdict: Verdict) -> str:
+    """Links to the cells that decide, where they were run.
+
+    >>> from shoal.recipes.relations import Relation
+    >>> numbers(Verdict(Relation("p/a", "", "", ("p/t/r/a",)), "holds", 1.0))
+    '[a](../../../results/p/t/r/a.json)'
+    """
+    if verdict.ours is None:
+        return "-"
+    cells = (*verdict.relation.left, *verdict.relation.right)
+    return ", ".join(f"[{name.rsplit('/', 1)[1]}](../../../results/{name}.json)" for name in cells)
 
 
 def write_documents(texts: Mapping[str, str], docs: Path) -> list[Path]:
