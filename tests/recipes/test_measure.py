@@ -60,6 +60,14 @@ def test_a_run_of_wecfl(tmp_path: Path) -> None:
     assert found["centroids"][0] == pytest.approx(cosines[np.triu_indices(4, 1)].min(), abs=1e-3)
 
 
+def test_a_federation_is_counted(tmp_path: Path) -> None:
+    """1,797 digits dealt evenly to ten clients: 179.7 each."""
+    shoal.run("fedavg", "digits", partition="iid:clients=10", rounds=1, engine="serial", out=tmp_path / "run")
+    cell = Cell("p/t", "digits", "federation", "fedavg", {"rounds": 1}, counts=True)
+    found = measure(Folder(tmp_path / "run"), cell)["figures"]
+    assert (found["clients"], found["samples"], found["size_mean"]) == (10, 1797, 179.7)
+
+
 def test_costs_until_a_target() -> None:
     """80 % is reached in round 2: 1 + 2 seconds of T_comm, counted from round 1."""
     rows = [{"round": t, "accuracy": a, "tested": 1, "t_comm": float(t)} for t, a in enumerate((0.1, 0.5, 0.8, 0.9))]

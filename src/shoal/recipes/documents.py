@@ -94,6 +94,8 @@ def evidence(item: Item) -> str:
         return "[statements](statements.md)"
     if item.evidence[0] == "D" and item.evidence[1:].isdigit():
         return f"[{item.evidence}](../../departures.md#{item.evidence.lower()})"
+    if item.evidence.startswith(f"docs/{FOLDER}/"):
+        return f"[{Path(item.evidence).name}]({Path(item.evidence).name})"
     if item.evidence.startswith("docs/"):
         return f"[{Path(item.evidence).name}](../../{item.evidence.removeprefix('docs/')})"
     return f"`{item.evidence}`" if "/" in item.evidence else item.evidence

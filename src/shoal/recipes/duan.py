@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.recipes.records import ACCURACY, Cell
+from shoal.recipes.records import ACCURACY, Cell, Quantity
 
 SENT140 = (
     "the 772 accounts of the paper, with word vectors of 300 numbers, cannot be fetched any more; what is here has "
@@ -54,11 +54,44 @@ MNIST = {"data": "mnist", "partition": "power-law:classes=2", "lr": 0.03, "group
 MILD = {**MNIST, "partition": "power-law:classes=2:sigma=1.55"}
 LETTERS = {"data": "femnist:letters", "partition": "letters", "lr": 0.003, "groups": 5}
 SAME_IMAGES = {**LETTERS, "partition": "letters:overlap=true"}
+DITTO = {"data": "fashion-mnist", "partition": "ditto", "lr": 0.005, "groups": 5}
 SYNTHETIC = {"data": "synthetic:1:1:order=fedprox", "lr": 0.01, "groups": 5}
 
 FIRST_NOTE = "of a group's clients only the first one's update is applied, as in FlexCFL's code"
 MILD_NOTE = "sizes of clients by sigma = 1.55, which gives the spread that the paper states"
 SHARED_NOTE = "clients share images, as with the authors' script"
+
+
+SIZES = (
+    Quantity("clients", "devices", digits=0),
+    Quantity("samples", "samples", digits=0),
+    Quantity("size_mean", "samples of a device, mean", digits=0),
+    Quantity("size_std", "samples of a device, standard deviation", digits=0),
+)
+FEDERATIONS: dict[str, tuple[dict[str, Any], tuple[float | None, ...], str]] = {  # as Tables II and 2 state them
+    "mnist": (MNIST, (1000, 69035, 69, 106), ""),
+    "mnist-sigma1.55": (MILD, (1000, 69035, 69, 106), "mnist"),
+    "femnist": (LETTERS, (200, 18345, 92, 159), ""),
+    "femnist-shared": (SAME_IMAGES, (200, 18345, 92, 159), "femnist"),
+    "synthetic": (SYNTHETIC, (100, 75349, None, None), ""),
+    "fashion-mnist": (DITTO, (500, 72505, None, None), ""),
+}
+
+
+def federations(table: str, rows: Sequence[str]) -> tuple[Cell, ...]:
+    """A round of FedAvg, of which only the federation is looked at.
+
+    >>> [cell.paper["samples"] for cell in federations("p/t", ["mnist"])]
+    [69035]
+    """
+    found = []
+    for row in rows:
+        own, figures, twin = FEDERATIONS[row]
+        keys = {"rounds": 1, "model": "mclr", **{k: v for k, v in own.items() if k != "groups"}}
+        paper = dict(zip((q.name for q in SIZES), figures, strict=True))
+        of = f"{table}/{twin}/federation" if twin else ""
+        found.append(Cell(table, row, "federation", "fedavg", keys, paper, 3, 0.3, counts=True, of=of))
+    return tuple(found)
 
 
 def cells_of(

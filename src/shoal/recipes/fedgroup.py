@@ -10,10 +10,12 @@ from shoal.recipes.duan import (
     SAME_IMAGES,
     SENT140,
     SHARED_NOTE,
+    SIZES,
     SYNTHETIC,
     Column,
     Row,
     cells_of,
+    federations,
 )
 from shoal.recipes.records import BEST, Cell, Panel, Paper, Quantity, Table
 
@@ -147,7 +149,14 @@ PAPER = Paper(
             about="E = 20, 20 clients a round, 300 rounds; FG is FedGroup, FGP FedGrouProx.",
         ),
         Table("fedgroup/eta_g", "Aggregation between groups", eta_g()),
-        Table("fedgroup/table2", "Data sets and models", elsewhere="docs/models.md"),
+        Table(
+            "fedgroup/table2",
+            "Data sets",
+            federations("fedgroup/table2", ("mnist", "mnist-sigma1.55", "femnist", "femnist-shared", "synthetic")),
+            SIZES,
+            about="Weights of the models, which are the paper's, are on the page of models.",
+            elsewhere="docs/models.md",
+        ),
         Table("fedgroup/fig1", "FedAvg with 1, 3, 5 and 10 classes per client (also FlexCFL)", panels=FIG1),
         Table("fedgroup/fig3", "MNIST and FEMNIST", panels=panels(("mnist-mclr", "mnist-mlp", "femnist-mlp"))),
         Table("fedgroup/fig4", "Synthetic", panels=panels(("synthetic",)), about="Sent140 cannot be run here."),

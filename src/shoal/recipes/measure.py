@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.build import describe
 from shoal.loop.history import History, summarise
 from shoal.loop.similarity import unpack
 from shoal.recipes.records import Cell
+from shoal.setup.prepare import build_cached
 from shoal.store.folder import Folder, read_lines
 from shoal.types import Array
 
@@ -51,11 +53,12 @@ def measure(folder: Folder, cell: Cell) -> dict[str, Any]:
     """
     history, summary = folder.history(), folder.summary()
     known = {**summarise(history), **(summary or {})}
+    counted = federation(folder) if cell.counts else {}
     return {
         "complete": summary is not None,
         "rounds": known["rounds"],
         "seconds": round(known["seconds"], 1),
-        "figures": figures(history, known),
+        "figures": {**figures(history, known), **counted},
         "curves": curves(history, min(MOST, TOGETHER // cell.seeds), cell.curves),
         **{name: KEEPS[name](folder) for name in cell.keeps},
     }
@@ -129,6 +132,14 @@ def rounded(value: float | None, digits: int = DIGITS) -> float | None:
     (0.12346, 3, None)
     """
     return value if value is None or isinstance(value, int) else round(float(value), digits)
+
+
+def federation(folder: Folder) -> dict[str, float]:
+    """How many clients and samples the federation of a run has, and the mean and spread of a client's."""
+    config = folder.config()
+    found = describe(build_cached(config["data"], config.get("partition"), config.get("data_seed", config["seed"])))
+    sizes = {"clients": found.clients, "size_mean": round(found.mean, 1), "size_std": round(found.std, 1)}
+    return sizes if found.samples is None else {**sizes, "samples": found.samples}
 
 
 def splits(folder: Folder) -> list[dict[str, Any]]:

@@ -62,6 +62,7 @@ class Cell:
         departures: Numbers of `docs/departures.md` in which the run is not the paper's.
         keeps: What else is kept of a run, by the names of `shoal.recipes.measure`.
         curves: What else is kept by round, by the names of records, such as `test_loss`.
+        counts: Whether clients and samples of the federation are figures, too.
         why_not: Why it cannot be run here; empty: it can.
         note: What a reader of the table should know.
         of: The cell of the paper that this is a variant of, as the authors' code or the paper's data have it; empty:
@@ -83,6 +84,7 @@ class Cell:
     departures: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
     curves: tuple[str, ...] = ()
+    counts: bool = False
     why_not: str = ""
     note: str = ""
     of: str = ""
