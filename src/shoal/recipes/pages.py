@@ -57,8 +57,10 @@ def table_part(table: Table, known: Known) -> list[str]:
     if not table.cells:
         return [*parts, *panel_sentence(table, known)]
     found = [(cell, known[cell.name][1]) for cell in table.cells]
-    for quantity in table.quantities:
-        parts += quantity_grid(table, quantity, known)
+    if len(table.columns) == 1:
+        parts += one_column_grid(table, known)
+    else:
+        parts += [piece for quantity in table.quantities for piece in quantity_grid(table, quantity, known)]
     parts += [*left_sentences(found), *notes(table), *extra_parts(table, known), *panel_sentence(table, known)]
     links = ", ".join(departure_link(d) for d in dict.fromkeys(d for cell in table.cells for d in cell.departures))
     return [*parts, f"Departures: {links}."] if links else parts
@@ -75,6 +77,13 @@ def quantity_grid(table: Table, quantity: Quantity, known: Known) -> list[str]:
     if not rows:
         return []
     return [f"{quantity.head[0].upper()}{quantity.head[1:]}:", grid(("", *(f"`{c}`" for c in table.columns)), rows)]
+
+
+def one_column_grid(table: Table, known: Known) -> list[str]:
+    """Rows by quantities, for a table that has one setting a row."""
+    cells = [cell for cell in table.cells if has_runs(cell, known[cell.name][1])]
+    rows = [[f"`{cell.row}`", *(cell_text(cell, quantity, known) for quantity in table.quantities)] for cell in cells]
+    return [grid(("", *(quantity.head for quantity in table.quantities)), rows)] if rows else []
 
 
 def has_runs(cell: Cell, result: Result | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -196,5 +197,5 @@ def write(job: Job, path: Path, store: Store) -> None:
 
 def machine() -> dict[str, Any]:
     """Of which code, and on what."""
-    known = environment(__version__)
-    return {"commit": commit(Path(__file__)), **{k: v for k, v in known.items() if k not in ("command", "started")}}
+    known = {k: v for k, v in environment(__version__).items() if k not in ("command", "started", "platform")}
+    return {"commit": commit(Path(__file__)), **known, "machine": platform.machine()}
