@@ -13,6 +13,7 @@ from shoal.recipes.store import differs
 __all__ = ["page"]
 
 CHANGE = "change by seed"
+DEALT = ("fedgroup/table2/mnist/federation", "fedgroup/table2/mnist-sigma1.55/federation")
 T3, T4 = "flexcfl/table3", "flexcfl/table4-swap-all"
 HEAD = f"""# What the papers' code does
 
@@ -93,6 +94,7 @@ def page(known: Known) -> str:
         [f"MNIST-MCLR, `{c}`", *twin(f"{T3}/mnist-mclr", "-sigma1.55", c, known)]
         for c in ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
     ]
+    sizes = [["samples of a client, standard deviation", *beside(*DEALT, known, "size_std", 1.0)], *sizes]
     parts.append(grid(("row and column of Table 3", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes))
     parts += [MOMENTUM.strip(), notebook(known), IDS]
     return "\n\n".join(parts) + "\n"
@@ -108,18 +110,18 @@ def twin(row: str, end: str, column: str, known: Known) -> list[str]:
     return beside(f"{row}/{column}", f"{row}{end}/{column}", known)
 
 
-def beside(without: str, with_: str, known: Known) -> list[str]:
+def beside(without: str, with_: str, known: Known, quantity: str = "best_accuracy", scale: float = 100.0) -> list[str]:
     """The paper's figure, ours without and with, and the change by seed."""
-    a, b = by_seed(without, known), by_seed(with_, known)
-    return [printed(without, known), spread([*a.values()]), spread([*b.values()]), change(a, b)]
+    a, b = by_seed(without, known, quantity, scale), by_seed(with_, known, quantity, scale)
+    return [printed(without, known, quantity), spread([*a.values()]), spread([*b.values()]), change(a, b)]
 
 
-def by_seed(name: str, known: Known, quantity: str = "best_accuracy") -> dict[int, float]:
-    """The values of a cell in per cent; none if it was not run."""
+def by_seed(name: str, known: Known, quantity: str, scale: float = 100.0) -> dict[int, float]:
+    """The values of a cell, in per cent if not told otherwise; none if it was not run."""
     cell, result = known[name]
     if result is None or differs(cell, result) is not None:
         return {}
-    return {seed: 100 * value for seed, value in result.values(quantity).items()}
+    return {seed: scale * value for seed, value in result.values(quantity).items()}
 
 
 def change(a: Mapping[int, float], b: Mapping[int, float]) -> str:
