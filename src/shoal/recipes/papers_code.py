@@ -47,7 +47,8 @@ chose to match ([D73](departures.md#d73)). Without: sigma = 2; with: `power-law:
 MOMENTUM = """## CFL's notebook: momentum and ids
 
 The optimisers of the [notebook](https://github.com/felisat/clustered-federated-learning) live on the clients, so that
-momentum is kept from round to round, which the text does not mention. The thresholds of the notebook belong to it:
+momentum is kept from round to round, which the text does not mention (`momentum_memory=kept`). With it and without it,
+and Shoal's own rule beside:
 """
 IDS = """The notebook stores the clients of a new cluster as positions inside the old one, not as ids, so that a second
 split would take the wrong clients ([D6](departures.md#d6)). Its own experiment needs one split, and is not touched by
