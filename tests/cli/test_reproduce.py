@@ -58,7 +58,8 @@ def test_a_row_is_run_once_and_printed_beside_the_paper(shoal: Shoal) -> None:
 def test_a_budget_that_is_over_leaves_runs_for_the_next_call(shoal: Shoal) -> None:
     first = shoal("reproduce", "toy", "columns=fedavg", "engine=serial", "--budget", "0.000001s", "--format", "json")
     assert "2 of 2 runs are left; the same command goes on with them" in first.stderr
-    assert {line["state"] for line in json.loads(first.stdout)["cells"]} == {"not run", "cannot run here"}
+    states = [line["state"] for line in json.loads(first.stdout)["cells"]]
+    assert states[0] in ("not run", "partial") and states[1] == "cannot run here"  # before a run, or after a round
     second = shoal("reproduce", "toy", "columns=fedavg", "engine=serial", "--format", "json", "-q")
     found = {line["cell"]: line for line in json.loads(second.stdout)["cells"]}
     mine = found["toy/table1/digits/fedavg"]
