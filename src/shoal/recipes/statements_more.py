@@ -72,7 +72,7 @@ def cfl() -> list[Relation]:
             most=1,
             quantity="groups",
             scale=1,
-            why="The earlier trial dealt the samples otherwise; with the settings of this recipe they split, too.",
+            why="That was one draw of the data; with others they split all the same.",
         ),
         Relation(
             "cfl/notebook-exact",
