@@ -472,6 +472,13 @@ def test_edc_against_madc_is_the_committed_result(name: str) -> None:
     assert f"correlation {best:.3f}" in (DOCS / "results" / f"edc-madc-{name}" / "edc-madc.svg").read_text()
 
 
+def test_fig_5_of_fedgroup_is_quoted_as_it_was_measured() -> None:
+    page = (DOCS / "results" / "edc-madc.md").read_text()
+    [model] = json.loads((DOCS / "results" / "edc-madc-femnist.json").read_text())["models"]
+    figures = " | ".join(f"{model['correlation'][m]:.3f}" for m in ("2", "3", "5", "10"))
+    assert f"| `{model['model']}` | {model['parameters']:,} | {figures} |" in page
+
+
 @pytest.mark.parametrize("name", ["performance.md", "scale.md"])
 def test_pages_quote_the_results_of_benchmarks(name: str) -> None:
     from tests.bench.tables import PAGES

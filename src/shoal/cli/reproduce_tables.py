@@ -1,0 +1,183 @@
+"""What `shoal reproduce` prints: the list of tables, and tables with the paper's figures beside ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.cli.console import echo, emit, out
+from shoal.recipes.grids import grid
+from shoal.recipes.numbers import figure_of, minutes_left, paces, progress_of, state_of
+from shoal.recipes.pages import VERDICTS, count_sentence, verdict_rows
+from shoal.recipes.relations import Verdict, judge, known_cells
+
+if TYPE_CHECKING:
+    from shoal.cli.reproduce import Shape
+    from shoal.recipes.records import Cell, Table
+    from shoal.recipes.store import Store
+
+HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
+
+
+def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
+    """Every table and figure: how many cells, how far they are, and what is left to run here."""
+    lines = [list_line(t, [c for c in cells if c.table == t.name], store, seeds) for t in tables]
+    if shape == "json":
+        emit({"kind": "recipes", "tables": lines})
+        return
+    heads = ("table", "cells", "done", "partial", "not run", "cannot", "minutes left", "shows")
+    rows = [
+        (
+            line["table"],
+            *(str(line[name]) for name in ("cells", "done", "partial", "not_run", "cannot_run_here")),
+            f"{'' if line['measured'] else '~'}{line['minutes_left']:,.0f}",
+            line["title"],
+        )
+        for line in lines
+    ]
+    if shape == "markdown":
+        echo(out(), grid(heads, rows))
+        return
+    echo(out(), aligned(heads, rows))
+    echo(
+        out(), "\nRun one:  shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2 (~: a stated estimate, not measured)"
+    )
+
+
+def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> dict[str, Any]:
+    """One table as numbers."""
+    found = [(cell, store.load(cell)) for cell in cells]
+    states = Counter(state_of(cell, result, seeds) for cell, result in found)
+    pace = paces(found)
+    costs = [minutes_left(cell, result, seeds, pace.get(cell.row, 1.0)) for cell, result in found]
+    return {
+        "table": table.name,
+        "title": table.title,
+        "cells": len(cells),
+        "done": states["done"],
+        "partial": states["partial"],
+        "not_run": states["not run"] + states["other settings"],
+        "cannot_run_here": states["cannot run here"],
+        "minutes_left": round(sum(minutes for minutes, _ in costs), 1),
+        "measured": all(measured for minutes, measured in costs if minutes),
+        "elsewhere": table.elsewhere,
+    }
+
+
+def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
+    """The cells, ours beside the paper's."""
+    found = verdicts_of([t.name for t in tables], store, cells)
+    if shape == "json":
+        lines = [line for t in tables for line in json_lines(t, cells, store, seeds)]
+        emit({"kind": "reproduction", "cells": lines, "statements": [verdict_document(v) for v in found]})
+        return
+    for one in tables:
+        mine = [cell for cell in cells if cell.table == one.name]
+        rows = text_rows(one, mine, store, seeds)
+        if shape == "markdown":
+            echo(out(), f"## {one.name}: {one.title}\n\n{grid(HEADS, rows)}\n")
+        else:
+            echo(out(), f"{one.name}: {one.title}", style="bold")
+            echo(out(), aligned(HEADS, rows))
+            echo(out())
+    if found:
+        print_verdicts(found, shape)
+
+
+def verdicts_of(names: Sequence[str], store: Store, cells: Sequence[Cell] | None = None) -> list[Verdict]:
+    """Verdicts on the statements about these tables; with `cells`, on those that need no other cell than these."""
+    from shoal.recipes import PAPERS
+    from shoal.recipes.statements import STATEMENTS
+
+    known = known_cells([c for p in PAPERS.values() for t in p.tables for c in t.cells], store)
+    shown = None if cells is None else {cell.name for cell in cells}
+    found = []
+    for relation in STATEMENTS:
+        used = (*relation.left, *relation.right)
+        if names and not any(cell.startswith((f"{name}/", f"{name}-")) for name in names for cell in used):
+            continue
+        if shown is None or shown.issuperset(used):
+            found.append(judge(relation, known))
+    return found
+
+
+def show_statements(names: Sequence[str], store: Store, shape: Shape) -> None:
+    """The statements of the papers and their verdicts."""
+    print_verdicts(verdicts_of(names, store), shape)
+
+
+def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
+    rows = verdict_rows(found)
+    if shape == "json":
+        emit({"kind": "statements", "statements": [verdict_document(v) for v in found]})
+    else:
+        drawn = grid(VERDICTS, rows) if shape == "markdown" else aligned(VERDICTS, rows)
+        echo(out(), f"{drawn}\n\n{count_sentence(found)}")
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as data."""
+    relation = verdict.relation
+    return {
+        "name": relation.name,
+        "says": relation.says,
+        "source": relation.source,
+        "left": list(relation.left),
+        "right": list(relation.right),
+        "quantity": relation.quantity,
+        "asked": relation.bounds,
+        "verdict": verdict.says,
+        "ours": verdict.ours,
+        "std": verdict.std,
+        "paper": verdict.paper,
+        "holds_in": verdict.holds_in,
+        "seeds": verdict.n,
+        "p": verdict.p,
+        "why": relation.why if verdict.says == "does not hold" else "",
+    }
+
+
+def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[tuple[str, ...]]:
+    """A line for each quantity of each cell."""
+    rows: list[tuple[str, ...]] = []
+    for cell in cells:
+        result = store.load(cell)
+        state = progress_of(cell, result) if result else ""
+        state = state or cell.why_not or state_of(cell, result, seeds)
+        for quantity in table.quantities:
+            figure = figure_of(cell, quantity, result)
+            rows.append((cell.row, cell.column, quantity.head, figure.published, figure.ours, figure.difference, state))
+    return rows
+
+
+def json_lines(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[dict[str, Any]]:
+    """The cells of a table as data."""
+    lines = []
+    for cell in (c for c in cells if c.table == table.name):
+        result = store.load(cell)
+        figures = {q.name: figure_of(cell, q, result) for q in table.quantities}
+        lines.append(
+            {
+                "cell": cell.name,
+                "state": state_of(cell, result, seeds),
+                "paper": dict(cell.paper),
+                "ours": {name: {"mean": f.mean, "std": f.std, "n": f.n} for name, f in figures.items()},
+                "values": {} if result is None else {q.name: result.values(q.name) for q in table.quantities},
+                "departures": list(cell.departures),
+                "note": cell.note or cell.why_not,
+            }
+        )
+    return lines
+
+
+def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for a terminal; lines are as long as they are, so that a pipe gets whole words.
+
+    >>> print(aligned(("name", "n"), [("fedavg", "3")]))
+    name    n
+    fedavg  3
+    """
+    wide = [max(len(line[i]) for line in (heads, *rows)) for i in range(len(heads))]
+    lines = ("  ".join(word.ljust(width) for word, width in zip(line, wide, strict=True)) for line in (heads, *rows))
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,126 @@
+"""CFL: Sattler, Mueller, Samek, "Clustered Federated Learning", and the notebook of its authors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.recipes.records import Cell, Panel, Paper, Quantity, Table
+
+LAST = Quantity("last_three_accuracy", "accuracy, last three tests %", 100)
+GROUPS = Quantity("groups", "models", digits=1)
+ARI = Quantity("ari", "ARI with the planted groups", digits=2)
+
+NOTEBOOK: dict[str, Any] = {
+    "data": "femnist:inverted=true",
+    "partition": "rotated:2:clients=10:angle=180:dirichlet=1.0:samples=10000",
+    "model": "cfl-notebook",
+    "val": 1 / 9,  # of nine tenths: eight tenths train, as in the notebook
+    "lr": 0.099,  # the notebook's 0.1 decays before the first round
+    "lr_decay": 0.99,
+    "momentum": 0.9,
+    "momentum_memory": "kept",
+    "batch": 128,
+    "epochs": 1,
+    "rounds": 80,
+    "aggregate": "plain-mean",
+}
+AUTHORS = {"criteria": "notebook", "eps1": 0.4, "eps2": 1.6, "bipartition": "complete"}
+WAYS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
+    "authors": (AUTHORS, ("D5", "D6"), "thresholds and cut of the notebook; clients keep their momentum"),
+    "authors-reset": (
+        {**AUTHORS, "momentum_memory": "reset"},
+        ("D5", "D6"),
+        "the same with momentum that starts anew in every round",
+    ),
+    "default": ({}, ("D92", "D93", "D94"), "thresholds and guard that Shoal finds by itself"),
+    "never": ({"eps1": 0.0, "eps2": 0.0}, (), "never splits: federated averaging"),
+}
+
+CIFAR: dict[str, Any] = {
+    "data": "cifar10",
+    "partition": "permuted",
+    "rounds": 200,
+    "epochs": 3,
+    "batch": 100,
+    "lr": 0.1,  # not in the paper; that of the notebook
+    "selection": "all",
+    "eval_every": 5,
+}
+FIG3 = {
+    "split-rounds": ("cfl", {"split_rounds": "50+100+150"}, 60.0, ("D42",)),
+    "default": ("cfl", {}, 60.0, ("D41", "D92", "D93", "D94")),
+    "fedavg": ("fedavg", {}, 20.0, ()),
+}
+NETS = {"wecfl-cifar": 12.0, "cfl-cnn": 200.0}  # minutes of a run; LeNet has five layers, as the paper's network
+
+
+def notebook() -> tuple[Cell, ...]:
+    """The experiment of the notebook, four ways."""
+    return tuple(
+        Cell(
+            "cfl/notebook",
+            "rotated",
+            way,
+            "cfl",
+            {**NOTEBOOK, **own},
+            seeds=5,
+            minutes=2.0,
+            departures=departures,
+            keeps=("splits",),
+            note=note,
+        )
+        for way, (own, departures, note) in WAYS.items()
+    )
+
+
+def figure3() -> tuple[Cell, ...]:
+    """Four permutations of labels on CIFAR-10, with two networks, since the paper does not describe its own."""
+    return tuple(
+        Cell(
+            "cfl/fig3",
+            net,
+            column,
+            algorithm,
+            {**CIFAR, "model": net, **own},
+            {LAST.name: paper},
+            seeds=3,
+            minutes=minutes,
+            departures=("D40", "D79", *departures),
+            keeps=("splits", "similarities") if algorithm == "cfl" else ("similarities",),
+        )
+        for net, minutes in NETS.items()
+        for column, (algorithm, own, paper, departures) in FIG3.items()
+    )
+
+
+def curves_of(net: str) -> tuple[str, ...]:
+    return tuple(f"cfl/fig3/{net}/{column}" for column in FIG3)
+
+
+PAPER = Paper(
+    "cfl",
+    "Clustered Federated Learning",
+    "Sattler, Müller, Samek; NeurIPS workshop on federated learning 2019, with the notebook of the authors",
+    (
+        Table("cfl/fig1", "Two toys that one model cannot fit", elsewhere="tests/reference/test_toys.py"),
+        Table("cfl/fig2", "Incongruent and congruent risks", elsewhere="tests/reference/test_toys.py"),
+        Table(
+            "cfl/fig3",
+            "Permuted labels on CIFAR-10, 20 clients in four groups",
+            figure3(),
+            (LAST, GROUPS, ARI),
+            tuple(Panel(f"accuracy, {net}", "accuracy", curves_of(net)) for net in NETS),
+            elsewhere="docs/results/cfl-cifar10.md",
+            about="Splits at rounds 50, 100 and 150 as in the figure, and where Shoal's own rule splits.",
+        ),
+        Table(
+            "cfl/notebook",
+            "The notebook: 10 clients, five of them with images turned by 180 degrees",
+            notebook(),
+            (LAST, GROUPS, ARI),
+            (Panel("accuracy", "accuracy", tuple(f"cfl/notebook/rotated/{way}" for way in WAYS)),),
+            elsewhere="docs/results/cfl-notebook.md",
+            about="The notebook reports a gain of about ten points by one split into halves.",
+        ),
+    ),
+)

@@ -1,0 +1,36 @@
+"""How statements about several rows of a table are written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.recipes.relations import Relation
+
+MNIST = ("mnist-mclr", "mnist-mlp")
+LETTERS = ("femnist-mclr", "femnist-mlp")
+NAMES = {
+    "mnist-mclr": "MNIST-MCLR",
+    "mnist-mlp": "MNIST-MLP",
+    "femnist-mclr": "FEMNIST-MCLR",
+    "femnist-mlp": "FEMNIST-MLP",
+    "femnist-mclr-shared": "FEMNIST-MCLR with shared images",
+    "synthetic": "Synthetic",
+}
+
+
+def pair(table: str, rows: tuple[str, ...], left: str, right: str) -> dict[str, Any]:
+    """Two columns over the same rows."""
+    return {
+        "left": tuple(f"{table}/{row}/{left}" for row in rows),
+        "right": tuple(f"{table}/{row}/{right}" for row in rows),
+    }
+
+
+def each(
+    name: str, says: str, source: str, table: str, rows: tuple[str, ...], left: str, right: str, **more: Any
+) -> list[Relation]:
+    """The same statement of several rows, one by one."""
+    return [
+        Relation(f"{name}-{row}", f"{says} on {NAMES[row]}", source, **pair(table, (row,), left, right), **more)
+        for row in rows
+    ]

@@ -1,0 +1,149 @@
+"""All generated pages of `docs/`, from what is in `results/`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from shoal.errors import RunFolderError
+from shoal.recipes import papers_code
+from shoal.recipes.drawn import drawings
+from shoal.recipes.grids import grid
+from shoal.recipes.items import ITEMS, Item, Status, count, status_of
+from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
+from shoal.recipes.records import Paper
+from shoal.recipes.relations import Known, Verdict, judge
+from shoal.recipes.statements import STATEMENTS
+
+__all__ = ["documents", "write_documents"]
+
+FOLDER = "results/reproduce"
+
+
+def documents(papers: Mapping[str, Paper], known: Known) -> dict[str, str]:
+    """Every page by its path below `docs`.
+
+    Args:
+        papers: By name.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Texts by path.
+    """
+    verdicts = {relation.name: judge(relation, known) for relation in STATEMENTS}
+    statuses = {item: status_of(item, known, verdicts) for item in ITEMS}
+    found = {f"{FOLDER}/README.md": index(papers, known, verdicts, statuses), f"{FOLDER}/items.md": items(statuses)}
+    for table in (table for paper in papers.values() for table in paper.tables):
+        found |= {f"{FOLDER}/figures/{name}": text for name, text in drawings(table, known).items()}
+    for name, paper in papers.items():
+        mine = [relation for relation in STATEMENTS if relation.name.startswith(f"{name}/")]
+        found[f"{FOLDER}/{name}.md"] = paper_page(paper, mine, known)
+    found[f"{FOLDER}/statements.md"] = statements(verdicts)
+    found["papers-code.md"] = papers_code.page(known)
+    return found
+
+
+def index(
+    papers: Mapping[str, Paper], known: Known, verdicts: Mapping[str, Verdict], statuses: Mapping[Item, Status]
+) -> str:
+    """The first page: how many items, statements and cells, and where they are."""
+    rows = [(name, [status for item, status in statuses.items() if item.paper == name]) for name in papers]
+    rows.append(("all", list(statuses.values())))
+    counts = [
+        [name, str(len(s)), *(str(count(s)[k]) for k in ("reproduced", "departs", "not run"))] for name, s in rows
+    ]
+    cells = [(cell, result) for cell, result in known.values() if not cell.why_not]
+    done = sum(bool(result and result.seeds_done) for _, result in cells)
+    links = "\n".join(f"* [{p.title}]({name}.md): {len(p.tables)} tables and figures" for name, p in papers.items())
+    return (
+        "\n\n".join(
+            [
+                "# Five papers, ours beside theirs",
+                f"{MADE} `shoal reproduce` lists every table and figure with what it costs here, and runs it.",
+                f"{done} of {len(cells)} cells that can be run here have at least one complete run. "
+                + count_sentence(list(verdicts.values())),
+                f"What became of the {len(statuses)} items of the papers ([list](items.md)):",
+                grid(("paper", "items", "reproduced", "departs", "not run"), counts),
+                links,
+                "* [All statements, and whether they hold](statements.md)\n"
+                "* [What the papers' code does](../../papers-code.md)",
+            ]
+        )
+        + "\n"
+    )
+
+
+def items(statuses: Mapping[Item, Status]) -> str:
+    """Every item, what became of it, and where to look."""
+    parts = ["# Items of the papers", f"{MADE} The rules are in `shoal.recipes.items`."]
+    for paper in dict.fromkeys(item.paper for item in statuses):
+        rows = [[i.what, status, evidence(i)] for i, status in statuses.items() if i.paper == paper]
+        parts += [f"## {paper}", grid(("item", "status", "see"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def evidence(item: Item) -> str:
+    """Where to look, as a link.
+
+    >>> evidence(Item("cfl", "the cut", "same", "D4")), evidence(Item("cfl", "Fig. 3", "cells", "cfl/fig3/*"))
+    ('[D4](../../departures.md#d4)', '[cells](cfl.md)')
+    """
+    if item.kind in ("cells", "curves"):
+        return f"[{item.kind}]({item.evidence.split('/')[0]}.md)"
+    if item.kind == "claim":
+        return "[statements](statements.md)"
+    if item.evidence[0] == "D" and item.evidence[1:].isdigit():
+        return f"[{item.evidence}](../../departures.md#{item.evidence.lower()})"
+    if item.evidence.startswith(f"docs/{FOLDER}/"):
+        return f"[{Path(item.evidence).name}]({Path(item.evidence).name})"
+    if item.evidence.startswith("docs/"):
+        return f"[{Path(item.evidence).name}](../../{item.evidence.removeprefix('docs/')})"
+    return f"`{item.evidence}`" if "/" in item.evidence else item.evidence
+
+
+def statements(verdicts: Mapping[str, Verdict]) -> str:
+    """Every statement with its verdict."""
+    parts = ["# Statements of the papers", f"{MADE} {count_sentence(list(verdicts.values()))}"]
+    for paper in dict.fromkeys(name.split("/")[0] for name in verdicts):
+        mine = [verdict for name, verdict in verdicts.items() if name.startswith(f"{paper}/")]
+        rows = [[*row, numbers(v)] for row, v in zip(verdict_rows(mine), mine, strict=True)]
+        parts += [f"## {paper}", grid((*VERDICTS, "numbers"), rows), *reasons(mine)]
+    return "\n\n".join(parts) + "\n"
+
+
+def numbers(verdict: Verdict) -> str:
+    """Links to the cells that decide, where they were run.
+
+    >>> from shoal.recipes.relations import Relation
+    >>> numbers(Verdict(Relation("p/a", "", "", ("p/t/r/a",)), "holds", 1.0))
+    '[a](../../../results/p/t/r/a.json)'
+    """
+    if verdict.ours is None:
+        return "-"
+    cells = (*verdict.relation.left, *verdict.relation.right)
+    return ", ".join(f"[{name.rsplit('/', 1)[1]}](../../../results/{name}.json)" for name in cells)
+
+
+def write_documents(texts: Mapping[str, str], docs: Path) -> list[Path]:
+    """Write the pages below a folder.
+
+    Args:
+        texts: What `documents` gave.
+        docs: The folder, which must be there.
+
+    Returns:
+        The files.
+
+    >>> import tempfile
+    >>> [path.name for path in write_documents({"a/b.md": "text"}, Path(tempfile.mkdtemp()))]
+    ['b.md']
+    """
+    if not docs.is_dir():
+        raise RunFolderError(f"there is no folder {docs}; --write-docs is for a checkout of Shoal, run it there")
+    found = []
+    for name, text in texts.items():
+        path = docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        found.append(path)
+    return found

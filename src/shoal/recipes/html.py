@@ -1,0 +1,99 @@
+"""The pages of `shoal reproduce --html`: a paper's figures drawn from our curves, its tables and its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
+from shoal.recipes.numbers import figure_of, progress_of, state_of
+from shoal.recipes.pages import VERDICTS, count_sentence, verdict_rows
+from shoal.recipes.records import Panel, Paper, Table
+from shoal.recipes.relations import Known, judge
+from shoal.recipes.statements import STATEMENTS
+from shoal.recipes.store import differs
+from shoal.report import write
+from shoal.report.figure import Figure, NoFigure, axis, colour, dash, line, rounds_axis, text
+from shoal.report.headline import Sheet
+from shoal.report.page import Page, Section, section
+
+__all__ = ["page_of", "write_pages"]
+
+HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
+
+
+def write_pages(papers: Sequence[Paper], known: Known, folder: Path) -> list[Path]:
+    """A file of HTML for each paper.
+
+    Args:
+        papers: Which.
+        known: All cells with what is stored of them.
+        folder: Where to.
+
+    Returns:
+        The files.
+    """
+    return [write(page_of(paper, known), folder / f"{paper.name}.html") for paper in papers]
+
+
+def page_of(paper: Paper, known: Known) -> Page:
+    """The page of a paper.
+
+    Args:
+        paper: The paper.
+        known: All cells with what is stored of them.
+
+    Returns:
+        What `shoal.report` renders.
+    """
+    verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
+    sections = [table_section(table, known) for table in paper.tables if table.cells or table.panels]
+    sheet = Sheet("Statements", VERDICTS, verdict_rows(verdicts))
+    first = Section("Statements", sheets=[sheet])
+    return Page(paper.title, paper.reference, count_sentence(verdicts), (), [first, *sections])
+
+
+def table_section(table: Table, known: Known) -> Section:
+    """A table of the paper: its figures, and its cells as a sheet."""
+    drawn = section("", [panel_figure(table, k, panel, known) for k, panel in enumerate(table.panels)])
+    sheets = [Sheet("Cells", HEADS, rows, table.about)] if (rows := sheet_rows(table, known)) else []
+    return Section(f"{table.name.split('/')[1]}: {table.title}", drawn.figures, drawn.missing, sheets)
+
+
+def sheet_rows(table: Table, known: Known) -> list[list[str]]:
+    """A line for each quantity of each cell."""
+    rows = []
+    for cell in table.cells:
+        result = known[cell.name][1]
+        state = (progress_of(cell, result) if result else "") or cell.why_not or state_of(cell, result)
+        for quantity in table.quantities:
+            figure = figure_of(cell, quantity, result)
+            shown = [figure.published, figure.ours, figure.difference]
+            rows.append([cell.row, cell.column, quantity.head, *shown, state])
+    return rows
+
+
+def panel_figure(table: Table, number: int, panel: Panel, known: Known) -> Figure | NoFigure:
+    """The curves of a panel, means over seeds."""
+    key = f"{table.name.replace('/', '-')}-{number}"
+    unit, scale = SHOWN[panel.curve]
+    traces: list[dict[str, Any]] = []
+    rows: list[list[str | float | int | None]] = []
+    for k, name in enumerate(panel.cells):
+        cell, result = known[name]
+        if result is None or differs(cell, result) is not None:
+            continue
+        points = mean_curve(result, panel.curve)
+        if points:
+            label = curve_name(name, panel.cells)
+            x, y = [p[0] for p in points], [round(scale * p[1], 4) for p in points]
+            traces.append(line(x, y, text(label), colour(k), dash=dash(k)))
+            rows += [[label, a, b] for a, b in zip(x, y, strict=True)]
+    if not traces:
+        return NoFigure(key, panel.title, "none of its cells was run")
+    missing = len(panel.cells) - len(traces)
+    caption = "Means over seeds, from the thinned curves in results/."
+    caption += f" {missing} of {len(panel.cells)} curves were not run." if missing else ""
+    layout = {"xaxis": rounds_axis(), "yaxis": axis(unit)}
+    return Figure(key, panel.title, caption, ("curve", "round", unit), rows, traces, layout)

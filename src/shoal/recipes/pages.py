@@ -1,0 +1,213 @@
+"""The pages of `docs/results/reproduce`, as text: what the papers print beside what our runs gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shoal.recipes.drawn import drawings
+from shoal.recipes.extras import extra_parts
+from shoal.recipes.grids import grid
+from shoal.recipes.numbers import figure_of, progress_of, state_of
+from shoal.recipes.records import Cell, Paper, Quantity, Table
+from shoal.recipes.relations import Known, Relation, Verdict, judge
+from shoal.recipes.store import Result
+
+__all__ = ["paper_page", "verdict_rows"]
+
+MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
+VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
+
+
+def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> str:
+    """The page of a paper: its tables, its figures and its statements.
+
+    Args:
+        paper: The paper.
+        statements: Of this paper.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Markdown.
+    """
+    parts = [
+        f"# {paper.title}",
+        f"{paper.reference}. {MADE}",
+        "A cell holds the paper's figure, then ours: mean ± standard deviation (seeds). Values of every seed, settings "
+        "and curves are in `results/`; names of rows and columns are those of `shoal reproduce`.",
+    ]
+    for table in paper.tables:
+        parts += table_part(table, known)
+    if statements:
+        verdicts = [judge(relation, known) for relation in statements]
+        parts += ["## Statements", count_sentence(verdicts), grid(VERDICTS, verdict_rows(verdicts))]
+        parts += [why for why in reasons(verdicts)]
+    return "\n\n".join(parts) + "\n"
+
+
+def table_part(table: Table, known: Known) -> list[str]:
+    """The heading of a table, what it is about, its cells, and what was not run."""
+    name = table.name.split("/", 1)[1]
+    parts = [f"## {name}: {table.title}"]
+    if table.about:
+        parts.append(table.about)
+    if table.elsewhere:
+        shown = table.elsewhere.removeprefix("docs/")
+        link = f"[{shown}](../../{shown})" if table.elsewhere != shown else f"`{shown}`"
+        parts.append(f"See {link}.")
+    if not table.cells:
+        return [*parts, *panel_sentence(table, known)]
+    found = [(cell, known[cell.name][1]) for cell in table.cells]
+    if len(table.columns) == 1:
+        parts += one_column_grid(table, known)
+    else:
+        parts += [piece for quantity in table.quantities for piece in quantity_grid(table, quantity, known)]
+    parts += [*left_sentences(found), *notes(table), *extra_parts(table, known), *panel_sentence(table, known)]
+    links = ", ".join(departure_link(d) for d in dict.fromkeys(d for cell in table.cells for d in cell.departures))
+    return [*parts, f"Departures: {links}."] if links else parts
+
+
+def quantity_grid(table: Table, quantity: Quantity, known: Known) -> list[str]:
+    """Rows by columns, for the rows of which something was run."""
+    rows = []
+    for row in table.rows:
+        mine = {cell.column: cell for cell in table.cells if cell.row == row}
+        if not any(has_runs(cell, known[cell.name][1]) for cell in mine.values()):
+            continue
+        rows.append([f"`{row}`", *(cell_text(mine.get(column), quantity, known) for column in table.columns)])
+    if not rows:
+        return []
+    return [f"{quantity.head[0].upper()}{quantity.head[1:]}:", grid(("", *(f"`{c}`" for c in table.columns)), rows)]
+
+
+def one_column_grid(table: Table, known: Known) -> list[str]:
+    """Rows by quantities, for a table that has one setting a row."""
+    cells = [cell for cell in table.cells if has_runs(cell, known[cell.name][1])]
+    rows = [[f"`{cell.row}`", *(cell_text(cell, quantity, known) for quantity in table.quantities)] for cell in cells]
+    return [grid(("", *(quantity.head for quantity in table.quantities)), rows)] if rows else []
+
+
+def has_runs(cell: Cell, result: Result | None) -> bool:
+    return result is not None and bool(result.runs) and state_of(cell, result) in ("done", "partial")
+
+
+def cell_text(cell: Cell | None, quantity: Quantity, known: Known) -> str:
+    """The paper's figure and ours."""
+    if cell is None:
+        return ""
+    figure = figure_of(cell, quantity, known[cell.name][1])
+    return f"{figure.published} / {figure.ours if figure.mean is not None else 'not run'}"
+
+
+def left_sentences(found: Sequence[tuple[Cell, Result | None]]) -> list[str]:
+    """What is partial, not run, or cannot be run here."""
+    sentences = []
+    partial = [f"`{cell.row}/{cell.column}`: {progress_of(cell, r)}" for cell, r in found if unfinished(r)]
+    if partial:
+        sentences.append(f"Unfinished: {'. '.join(partial)}.")
+    waiting = rows_in_state(found, "not run")
+    if waiting:
+        sentences.append(f"Not run: {listed(waiting)}.")
+    reasons = dict.fromkeys(cell.why_not for cell, r in found if r is None and cell.why_not)
+    for reason in reasons:
+        rows = dict.fromkeys(f"`{cell.row}`" for cell, _ in found if cell.why_not == reason)
+        sentences.append(f"Cannot be run here: {', '.join(rows)}; {reason}.")
+    other = [f"`{cell.row}/{cell.column}`" for cell, r in found if state_of(cell, r) == "other settings"]
+    if other:
+        sentences.append(f"Made with other settings than the recipe has now, and not shown: {', '.join(other)}.")
+    return sentences
+
+
+def unfinished(result: Result | None) -> bool:
+    return result is not None and any(not run["complete"] for run in result.runs.values())
+
+
+def rows_in_state(found: Sequence[tuple[Cell, Result | None]], state: str) -> dict[str, list[str]]:
+    """Columns by row of the cells in a state; a row of which all cells are has no columns."""
+    rows: dict[str, list[str]] = {}
+    for cell, result in found:
+        if state_of(cell, result) == state:
+            rows.setdefault(cell.row, []).append(cell.column)
+    whole = {row: sum(cell.row == row for cell, _ in found) for row in rows}
+    return {row: [] if len(columns) == whole[row] else columns for row, columns in rows.items()}
+
+
+def listed(rows: Mapping[str, Sequence[str]]) -> str:
+    """Rows, with the columns that are meant if not all are.
+
+    >>> listed({"a": [], "b": ["x", "y"]})
+    '`a`, `b` (x, y)'
+    """
+    return ", ".join(f"`{row}` ({', '.join(columns)})" if columns else f"`{row}`" for row, columns in rows.items())
+
+
+def notes(table: Table) -> list[str]:
+    """What rows and columns are, where their names do not tell."""
+    words: dict[str, str] = {}
+    for cell in table.cells:
+        for part in filter(None, cell.note.split("; ")):
+            same_row = all(part in c.note for c in table.cells if c.row == cell.row)
+            words.setdefault(f"`{cell.row if same_row else cell.column}`: {part}", part)
+    return ["\n".join(f"* {line}." for line in words)] if words else []
+
+
+def panel_sentence(table: Table, known: Known) -> list[str]:
+    """The pictures of a figure, means over seeds, and how to look at it more closely."""
+    cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
+    if not cells:
+        return []
+    ready = sum(has_runs(*known[name]) for name in cells)
+    drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
+    how = f"`shoal reproduce {table.name} --list --html DIR` draws it; {ready} of its {len(cells)} curves were run."
+    return [*drawn, how]
+
+
+def departure_link(number: str) -> str:
+    return f"[{number}](../../departures.md#{number.lower()})"
+
+
+def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """A line for each statement.
+
+    Args:
+        verdicts: What `judge` gave.
+
+    Returns:
+        Cells of a table with the heads `VERDICTS`.
+
+    >>> verdict_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "not run")])
+    [['a is above b', 'Table 1', 'at least +0', '-', '-', 'not run']]
+    """
+    return [
+        [
+            v.relation.says,
+            v.relation.source,
+            v.relation.bounds,
+            "-"
+            if v.paper is None
+            else f"{v.paper:+.2f}"
+            if v.relation.right and not v.relation.ratio
+            else f"{v.paper:.2f}",
+            "-" if v.ours is None else v.shown + ("" if v.p is None else f", p = {v.p:.2g}"),
+            v.says,
+        ]
+        for v in verdicts
+    ]
+
+
+def reasons(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is behind statements that do not hold."""
+    lines = [f"* {v.relation.says}: {v.relation.why}" for v in verdicts if v.says == "does not hold" and v.relation.why]
+    return ["Behind those that do not hold:", "\n".join(lines)] if lines else []
+
+
+def count_sentence(verdicts: Sequence[Verdict]) -> str:
+    """How many hold.
+
+    >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "not run")])
+    'Of 1 statements 0 hold in our runs, 0 do not, and 1 were not judged because a cell was not run.'
+    """
+    count = {says: sum(v.says == says for v in verdicts) for says in ("holds", "does not hold", "not run")}
+    return (
+        f"Of {len(verdicts)} statements {count['holds']} hold in our runs, {count['does not hold']} do not, and "
+        f"{count['not run']} were not judged because a cell was not run."
+    )

@@ -1,0 +1,224 @@
+"""A statement of a paper as a comparison of cells, and the verdict of our runs on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Literal
+
+from shoal.analysis.significance import paired, welch
+from shoal.recipes.records import ACCURACY, Cell
+from shoal.recipes.store import Result, Store, differs
+
+__all__ = ["Relation", "Verdict", "judge"]
+
+Known = Mapping[str, tuple[Cell, Result | None]]  # cells by name
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Left against right: the difference, or the ratio, of two means over cells lies within bounds.
+
+    Attributes:
+        name: Paper and a word: `flexcfl/rac-below-fedavg`.
+        says: The statement, in our words.
+        source: Where the paper says it.
+        left: Names of cells; their mean counts, seed by seed.
+        right: Names of cells; none: left stands alone.
+        least: Of left minus right, as the paper prints the quantity; None: no bound.
+        most: Of left minus right; None: no bound.
+        quantity: What is compared.
+        scale: What values are multiplied with to be in the paper's units.
+        ratio: Left over right instead of left minus right.
+        why: What is behind it if it does not hold here: our error, the setting, or the paper, and what tells.
+
+    >>> Relation("p/a", "A is above B", "Table 1", ("p/t/r/a",), ("p/t/r/b",), least=0).quantity
+    'best_accuracy'
+    """
+
+    name: str
+    says: str
+    source: str
+    left: tuple[str, ...]
+    right: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    quantity: str = ACCURACY
+    scale: float = 100.0
+    ratio: bool = False
+    why: str = ""
+
+    @property
+    def bounds(self) -> str:
+        """What is asked, in words.
+
+        >>> Relation("p/a", "", "", ("x",), ("y",), least=4).bounds
+        'at least +4'
+        """
+        show = "{:g}" if self.ratio or not self.right else "{:+g}"
+        least = "" if self.least is None else f"at least {show.format(self.least)}"
+        most = "" if self.most is None else f"at most {show.format(self.most)}"
+        return " and ".join(filter(None, (least, most)))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What our runs say of a relation.
+
+    Attributes:
+        relation: The statement.
+        says: `holds`, `does not hold`, or `not run`.
+        ours: Mean of left minus right, or of left over right; None: not run.
+        std: Its standard deviation over seeds; None: fewer than two.
+        holds_in: Seeds in which it holds.
+        n: Seeds that are compared.
+        paper: The same of the published figures; None: they are not all there.
+        p: How often chance alone gives a difference this large; None where it cannot be said.
+
+    >>> Verdict(Relation("p/a", "", "", ()), "not run").shown
+    'not run'
+    """
+
+    relation: Relation
+    says: Literal["holds", "does not hold", "not run"]
+    ours: float | None = None
+    std: float | None = None
+    holds_in: int = 0
+    n: int = 0
+    paper: float | None = None
+    p: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """Our figure and in how many seeds the relation holds."""
+        if self.ours is None:
+            return self.says
+        sign = "" if self.relation.ratio or not self.relation.right else "+"
+        spread = "" if self.std is None else f" ± {self.std:.2f}"
+        return f"{self.ours:{sign}.2f}{spread}, in {self.holds_in} of {self.n} seeds"
+
+
+def judge(relation: Relation, known: Known) -> Verdict:
+    """Whether a statement holds in our runs: seed by seed where both sides share seeds, else by their means.
+
+    Args:
+        relation: The statement.
+        known: All cells with what is stored of them.
+
+    Returns:
+        The verdict.
+
+    >>> def run(value):
+    ...     return {"complete": True, "rounds": 1, "figures": {"best_accuracy": value}}
+    >>> printed = {"a": {"best_accuracy": 9}, "b": {"best_accuracy": 8}}
+    >>> cells = [Cell("p/t", "r", name, "fedavg", {"rounds": 1}, paper) for name, paper in printed.items()]
+    >>> values = ((0.9, 0.8), (0.7, 0.75))
+    >>> known = {c.name: (c, Result(c.settings, dict(enumerate(map(run, v))))) for c, v in zip(cells, values)}
+    >>> found = judge(Relation("p/a", "a above b", "", ("p/t/r/a",), ("p/t/r/b",), least=0), known)
+    >>> found.says, round(found.ours, 1), found.holds_in, found.n, found.paper
+    ('holds', 12.5, 2, 2, 1.0)
+    """
+    paper = published(relation, known)
+    left = mean_by_seed(relation, relation.left, known)
+    right = mean_by_seed(relation, relation.right, known) if relation.right else dict.fromkeys(left, 0.0)
+    if not left or not right:
+        return Verdict(relation, "not run", paper=paper)
+    both = sorted(left.keys() & right.keys())
+    combine = combined(relation)
+    if both:
+        values = [combine(left[s], right[s]) for s in both]
+        ours = fmean(values)
+    else:
+        ours = combine(fmean(left.values()), fmean(right.values()))
+        values = [ours]
+    inside = [within(relation, value) for value in values]
+    says: Literal["holds", "does not hold"] = "holds" if within(relation, ours) else "does not hold"
+    std = stdev(values) if len(values) > 1 else None
+    return Verdict(relation, says, ours, std, sum(inside), len(values), paper, chance(relation, left, right, both))
+
+
+def chance(relation: Relation, left: dict[int, float], right: dict[int, float], both: list[int]) -> float | None:
+    """How often chance alone gives a difference this large: paired where at least two seeds are shared, else Welch."""
+    if relation.ratio or not relation.right:
+        return None
+    if len(both) > 1:
+        return paired([left[s] for s in both], [right[s] for s in both]).p
+    return welch(list(left.values()), list(right.values())).p
+
+
+def combined(relation: Relation) -> Callable[[float, float], float]:
+    if not relation.ratio:
+        return lambda a, b: a - b
+    return lambda a, b: a / b if b else math.inf
+
+
+def within(relation: Relation, value: float) -> bool:
+    """Whether a value keeps the bounds of a relation.
+
+    >>> relation = Relation("p/a", "", "", (), least=1, most=2)
+    >>> within(relation, 1.5), within(relation, 2.5)
+    (True, False)
+    """
+    above = relation.least is None or value >= relation.least - 1e-9
+    return above and (relation.most is None or value <= relation.most + 1e-9)
+
+
+def mean_by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> dict[int, float]:
+    """The mean over cells of the quantity, for the seeds that all cells have; empty if one of them was not run."""
+    columns = []
+    for name in names:
+        cell, result = known[name]
+        if result is None or differs(cell, result) is not None:
+            return {}
+        values = {seed: relation.scale * v for seed, v in values_of(relation.quantity, result).items()}
+        columns.append(values)
+    shared = set.intersection(*(set(column) for column in columns)) if columns else set()
+    return {seed: fmean(column[seed] for column in columns) for seed in sorted(shared)}
+
+
+def values_of(quantity: str, result: Result) -> dict[int, float]:
+    """A quantity by seed; a target that was never reached counts as the rounds of the whole run."""
+    found = result.values(quantity)
+    if quantity.startswith("rounds_to_"):
+        found = {s: found.get(s, float(result.runs[s]["rounds"])) for s in result.seeds_done}
+    return found
+
+
+def published(relation: Relation, known: Known) -> float | None:
+    """The paper's own figure of the relation, if it prints all that is needed; it has none of variants of ours."""
+    if {printed_in(name, known) for name in relation.left} & {printed_in(name, known) for name in relation.right}:
+        return None
+    sides = []
+    for names in (relation.left, relation.right):
+        values = [known[name][0].paper.get(relation.quantity) for name in names]
+        if any(value is None for value in values):
+            return None
+        sides.append(fmean(float(v) for v in values if v is not None) if values else None)
+    left, right = sides
+    if left is None or (right is None and relation.right):
+        return None
+    return left if right is None else combined(relation)(left, right)
+
+
+def printed_in(name: str, known: Known) -> str:
+    """The cell of the paper whose figure a cell is set beside."""
+    return known[name][0].of or name
+
+
+def known_cells(cells: tuple[Cell, ...] | list[Cell], store: Store) -> dict[str, tuple[Cell, Result | None]]:
+    """Every cell with what is stored of it.
+
+    Args:
+        cells: All there are.
+        store: Where results are.
+
+    Returns:
+        Cells and results by name.
+
+    >>> import tempfile
+    >>> known_cells([Cell("p/t", "r", "a", "fedavg", {"rounds": 1})], Store(tempfile.mkdtemp()))["p/t/r/a"][1] is None
+    True
+    """
+    return {cell.name: (cell, store.load(cell)) for cell in cells}

@@ -1,0 +1,12 @@
+"""The statements of the papers that our runs can judge, each as a comparison of cells."""
+
+from __future__ import annotations
+
+from shoal.recipes.relations import Relation
+from shoal.recipes.statements_fedgroup import fedgroup, table1
+from shoal.recipes.statements_flexcfl import drift, flexcfl
+from shoal.recipes.statements_more import cfl, fedgsp, wecfl
+
+STATEMENTS: tuple[Relation, ...] = (*table1(), *fedgroup(), *flexcfl(), *drift(), *cfl(), *wecfl(), *fedgsp())
+
+__all__ = ["STATEMENTS"]

@@ -1,0 +1,108 @@
+"""`shoal reproduce` lists, runs, resumes and prints a small recipe; its words and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Shoal
+
+from shoal.recipes import Cell, Paper, Table
+
+KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 2, "lr": 0.1}
+
+
+def cell(row: str, column: str, why_not: str = "") -> Cell:
+    return Cell("toy/table1", row, column, column, KEYS, {"best_accuracy": 90.0}, 2, 3.0, why_not=why_not)
+
+
+TOY = Table(
+    "toy/table1",
+    "Two methods",
+    (cell("digits", "fedavg"), cell("digits", "local"), cell("tweets", "fedavg", why_not="the data is gone")),
+)
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("shoal.recipes.PAPERS", {"toy": Paper("toy", "A toy", "Nobody 2000", (TOY,))})
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("toy")
+def test_the_list_says_how_far_and_what_is_left(shoal: Shoal) -> None:
+    [line] = json.loads(shoal("reproduce", "--format", "json").stdout)["tables"]
+    assert (line["cells"], line["done"], line["not_run"], line["cannot_run_here"]) == (3, 0, 2, 1)
+    assert line["minutes_left"] == 12 and not line["measured"]  # two cells, two seeds, three minutes each
+    text = shoal("reproduce").stdout.splitlines()
+    assert text[1].split() == ["toy/table1", "3", "0", "0", "2", "1", "~12", "Two", "methods"]
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_row_is_run_once_and_printed_beside_the_paper(shoal: Shoal) -> None:
+    done = shoal("reproduce", "toy/table1", "rows=digits", "seeds=1", "engine=serial", "--quiet")
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("digits")]
+    assert [row[:2] for row in rows] == [["digits", "fedavg"], ["digits", "local"]]
+    assert rows[0][5] == "90.0" and rows[0][7] == "(1)" and float(rows[0][8]) == pytest.approx(float(rows[0][6]) - 90)
+    files = sorted(Path("results").rglob("*.json"))
+    before = [path.read_bytes() for path in files]
+    assert [path.name for path in files] == ["fedavg.json", "local.json"]
+    again = shoal("reproduce", "toy/table1", "rows=digits", "seeds=1", "--quiet")
+    assert again.stdout == done.stdout and [path.read_bytes() for path in files] == before
+    [line] = json.loads(shoal("reproduce", "--format", "json", "seeds=1").stdout)["tables"]
+    assert line["done"] == 2 and line["minutes_left"] == 0
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_budget_that_is_over_leaves_runs_for_the_next_call(shoal: Shoal) -> None:
+    first = shoal("reproduce", "toy", "columns=fedavg", "engine=serial", "--budget", "0.000001s", "--format", "json")
+    assert "2 of 2 runs are left; the same command goes on with them" in first.stderr
+    states = [line["state"] for line in json.loads(first.stdout)["cells"]]
+    assert states[0] in ("not run", "partial") and states[1] == "cannot run here"  # before a run, or after a round
+    second = shoal("reproduce", "toy", "columns=fedavg", "engine=serial", "--format", "json", "-q")
+    found = {line["cell"]: line for line in json.loads(second.stdout)["cells"]}
+    mine = found["toy/table1/digits/fedavg"]
+    assert mine["state"] == "done" and set(mine["values"]["best_accuracy"]) == {"0", "1"}
+    assert mine["ours"]["best_accuracy"]["n"] == 2
+    assert found["toy/table1/tweets/fedavg"]["note"] == "the data is gone"
+
+
+@pytest.mark.usefixtures("toy")
+def test_markdown(shoal: Shoal) -> None:
+    text = shoal("reproduce", "toy", "--list", "--format", "markdown").stdout
+    assert "| tweets | fedavg | accuracy, best % | 90.0 | - | - | the data is gone |" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["toy/table9"], "shoal: unknown table 'toy/table9'"),
+        (["toy", "rows=letters"], "shoal: unknown row 'letters'"),
+        (["toy", "columns=ifca"], "shoal: unknown column 'ifca'"),
+        (["toy", "seeds=0"], "shoal: seeds=0 is not possible: give a whole number from 1 on"),
+        (["toy", "lr=0.1"], "shoal: lr= is not a key of reproduce"),
+        (["toy", "--budget", "soon"], "shoal: --budget soon is not a time; write 90s, 150m or 8h"),
+        (["--write-docs"], "shoal: there is no folder docs; --write-docs is for a checkout"),
+    ],
+)
+@pytest.mark.usefixtures("toy")
+def test_wrong_words(shoal: Shoal, words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.recipes.documents.documents", lambda papers, known: {})
+    found = shoal("reproduce", *words)
+    assert found.exit_code != 0 and sentence in found.stderr
+
+
+def test_statements_of_all_papers(shoal: Shoal, tmp_path: Path) -> None:
+    found = json.loads(shoal("reproduce", "--relations", "--results", tmp_path, "--format", "json").stdout)
+    assert len(found["statements"]) > 100 and {line["verdict"] for line in found["statements"]} == {"not run"}
+    text = shoal("reproduce", "cfl/notebook", "--relations", "--results", tmp_path).stdout
+    assert "the notebook's split gains about ten points" in text and "Of 4 statements" in text
+
+
+def test_pages_with_figures(shoal: Shoal, tmp_path: Path) -> None:
+    results = Path(__file__).parents[2] / "results"
+    shoal("reproduce", "cfl", "--list", "--html", tmp_path / "pages", "--results", results)
+    page = (tmp_path / "pages" / "cfl.html").read_text()
+    assert "Clustered Federated Learning" in page and "cfl-notebook-0" in page
+    assert "none of its cells was run" in page  # Fig. 3

@@ -1,0 +1,86 @@
+"""What is kept of runs: figures against the records, and what CFL's and WeCFL's cells keep beyond."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.loop.history import History
+from shoal.recipes.extras import extra_parts
+from shoal.recipes.html import page_of
+from shoal.recipes.measure import figures, measure
+from shoal.recipes.pages import paper_page
+from shoal.recipes.records import Cell, Panel, Paper, Table
+from shoal.recipes.store import Result
+from shoal.store.folder import Folder
+
+
+def kept(tmp_path: Path, algorithm: str, keeps: tuple[str, ...], curves: tuple[str, ...] = (), **keys: Any) -> Any:
+    run = shoal.run(algorithm, "digits", engine="serial", out=tmp_path / "run", **keys)
+    cell = Cell("p/t", "digits", algorithm, algorithm, {"rounds": keys["rounds"]}, keeps=keeps, curves=curves)
+    return run, cell, measure(Folder(tmp_path / "run"), cell)
+
+
+def test_a_run_of_cfl(tmp_path: Path) -> None:
+    """Two splits of the planted four groups of five: 10 + 10 or 5 + 15 first; clients alike have higher cosines."""
+    keys: dict[str, Any] = {"rounds": 6, "lr": 0.1, "split_rounds": "2+4"}
+    run, cell, found = kept(tmp_path, "cfl", ("splits", "similarities"), **keys)
+    assert found["complete"] and found["rounds"] == 6
+    assert found["figures"]["best_accuracy"] == pytest.approx(run.summary["best_accuracy"], abs=1e-5)
+    assert [split["round"] for split in found["splits"]] == [2, 4]
+    assert sum(found["splits"][0]["clients"]) == 20
+    first = found["similarities"][0]
+    assert first["same"][1] > first["other"][1]  # means
+    table = Table("p/t", "A table", (cell,), panels=(Panel("accuracy", "accuracy", (cell.name,)),))
+    known = {cell.name: (cell, Result(cell.settings, {0: found}))}
+    parts = extra_parts(table, known)
+    assert "Splits:" in parts and "Cosines of updates, least / mean / largest:" in parts
+    paper = Paper("p", "A paper", "Nobody 2000", (table,))
+    assert "| `digits` | - / " in paper_page(paper, (), known)
+    [figure] = page_of(paper, known).figures
+    assert figure.rows[-1][:2] == ["cfl", 6]
+    assert figure.rows[-1][2] == pytest.approx(100 * run.history[-1]["accuracy"], abs=0.01)
+
+
+def test_a_run_of_wecfl(tmp_path: Path) -> None:
+    """The four planted groups are found in round 1 and lie in one group each from then on."""
+    keys: dict[str, Any] = {"rounds": 3, "lr": 0.1, "groups": 4, "epochs": 5}
+    run, _, found = kept(tmp_path, "wecfl", ("together", "centroids"), ("ari",), **keys)
+    assert found["curves"]["ari"][-1] == pytest.approx(run.summary["ari"], abs=1e-4)
+    whole = {round_: (inside, of) for round_, inside, of in found["together"]}
+    assert set(whole) == {1, 2, 3} and all(of == 4 for _, of in whole.values())
+    if run.summary["ari"] == 1:
+        assert whole[3] == (4, 4)
+    rows = np.array([np.concatenate([p.detach().numpy().ravel() for p in model.parameters()]) for model in run.models])
+    cosines = rows @ rows.T / np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(rows, axis=1))
+    assert found["centroids"][0] == pytest.approx(cosines[np.triu_indices(4, 1)].min(), abs=1e-3)
+
+
+def test_a_federation_is_counted(tmp_path: Path) -> None:
+    """1,797 digits dealt evenly to ten clients: 179.7 each."""
+    shoal.run("fedavg", "digits", partition="iid:clients=10", rounds=1, engine="serial", out=tmp_path / "run")
+    cell = Cell("p/t", "digits", "federation", "fedavg", {"rounds": 1}, counts=True)
+    found = measure(Folder(tmp_path / "run"), cell)["figures"]
+    assert (found["clients"], found["samples"], found["size_mean"]) == (10, 1797, 179.7)
+
+
+def test_costs_until_a_target() -> None:
+    """80 % is reached in round 2: 1 + 2 seconds of T_comm, counted from round 1."""
+    rows = [{"round": t, "accuracy": a, "tested": 1, "t_comm": float(t)} for t, a in enumerate((0.1, 0.5, 0.8, 0.9))]
+    found = figures(History(rows), {})
+    assert (found["rounds_to_80"], found["t_comm_to_80"]) == (2, 3.0)
+    assert (found["rounds_to_85"], found["t_comm_to_85"]) == (3, 6.0)
+    assert "t_comp_to_80" not in found
+
+
+def test_validation_and_the_first_discrepancy() -> None:
+    rows = [
+        {"round": 1, "accuracy": 0.5, "val_accuracy": 0.4, "discrepancy": 0.9},
+        {"round": 2, "accuracy": 0.6, "val_accuracy": 0.7, "discrepancy": 0.3},
+    ]
+    found = figures(History(rows), {})
+    assert (found["best_val_accuracy"], found["first_discrepancy"]) == (0.7, 0.9)
