@@ -258,13 +258,13 @@ static void FN(gradients)(FN(stage) *s, int64_t rows, REAL *g, REAL *gs, REAL *g
     for (int64_t o = 0; o < s->op; o++) gs[o] = gt[o] = 0, factor[o] = s->norm == BATCH ? s->scale[o] * s->inverse[o] : 0;
     const FN(taking) t = {factor, gt, gs, (REAL)(rows * s->oh * s->ow)};
     for (int64_t r = 0; s->norm == BATCH && r < rows; r++) FN(weigh)(s, r, gs, gt);
-    for (int64_t r = 0; r < rows; r++)
+    if (s->from->back) FN(turn_kernel)(s);
+    memset(g, 0, s->size * sizeof(REAL));
+    for (int64_t r = 0; r < rows; r++) { /* all of an image while it is at hand */
         if (s->norm == GROUP) FN(unpool_groups)(s, r, gs, gt);
         else FN(unpool)(s, r, &t);
-    if (s->from->back) FN(turn_kernel)(s);
-    for (int64_t r = 0; s->from->back && r < rows; r++)
-        FN(convolve_back)(s, s->z + r * s->hz * s->wz * s->op, s->from->back + r * s->h * s->w * s->cp);
-    memset(g, 0, s->size * sizeof(REAL));
-    for (int64_t r = 0; r < rows; r++) FN(add_gradient)(s, FN(windows)(s, r), FN(maps)(s, r), g);
+        if (s->from->back) FN(convolve_back)(s, s->z + r * s->hz * s->wz * s->op, s->from->back + r * s->h * s->w * s->cp);
+        FN(add_gradient)(s, FN(windows)(s, r), FN(maps)(s, r), g);
+    }
     if (!s->norm) FN(bias_gradient)(s, rows, gt);
 }
