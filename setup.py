@@ -31,7 +31,6 @@ class BuildKernels(build_ext):
 
     def build_extensions(self) -> None:
         self.lacking: list[str] = []
-        self.parallel = self.parallel or os.cpu_count()
         super().build_extensions()
         if self.lacking:
             names = ", ".join(self.lacking)

@@ -29,6 +29,7 @@ from shoal.solvers import SGD
 CASES = tuple((clients, workers) for clients in (20, 100) for workers in (1, 2))
 ROUNDS = 10  # of a turn
 SOLVER = SGD(lr=0.1, steps=1, batch=10)
+MISSING = {"note": "not installed"}
 OURS = """
 import json, sys
 from shoal.bench.engines import a_round
@@ -67,17 +68,17 @@ def time_engines(cases: Sequence[tuple[int, int]], repeats: int, notify: Notify)
     that it is not.
     """
     for clients, workers in cases:
-        line = {"clients": clients, "workers": workers, "cpu_ms": None, "note": "not installed"}
+        line = {"clients": clients, "workers": workers, "cpu_ms": None, "note": ""}
         for engine in ("local", "ray"):
             for kernel in ("native", "torch") if native() is not None else ("torch",):
                 notify(f"engines: {clients} clients, {workers} workers, {engine}, {kernel}")
-                found: dict[str, Any] = {}
+                found = MISSING
                 if engine == "local" or importlib.util.find_spec("ray") is not None:
                     found = in_a_process(OURS, engine, kernel, clients, workers, ROUNDS * repeats)
                 yield {**line, "engine": f"{engine}, {kernel}", **found}
         notify(f"engines: {clients} clients, {workers} workers, Flower")
         both = all(importlib.util.find_spec(name) is not None for name in ("flwr", "ray"))
-        yield {**line, "engine": "Flower's simulation", **(with_flower(clients, workers, repeats) if both else {})}
+        yield {**line, "engine": "Flower's simulation", **(with_flower(clients, workers, repeats) if both else MISSING)}
 
 
 def a_round(engine: str, kernel: Any, clients: int, workers: int, rounds: int) -> float:

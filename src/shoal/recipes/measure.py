@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.build import describe
+from shoal.data.build import build_kept, describe
 from shoal.loop.history import History, summarise
 from shoal.loop.similarity import unpack
 from shoal.recipes.records import Cell
-from shoal.setup.prepare import build_cached
 from shoal.store.folder import Folder, read_lines
 from shoal.types import Array
 
@@ -137,7 +136,7 @@ def rounded(value: float | None, digits: int = DIGITS) -> float | None:
 def federation(folder: Folder) -> dict[str, float]:
     """How many clients and samples the federation of a run has, and the mean and spread of a client's."""
     config = folder.config()
-    found = describe(build_cached(config["data"], config.get("partition"), config.get("data_seed", config["seed"])))
+    found = describe(build_kept(config["data"], config.get("partition"), config.get("data_seed", config["seed"])))
     sizes = {"clients": found.clients, "size_mean": round(found.mean, 1), "size_std": round(found.std, 1)}
     return sizes if found.samples is None else {**sizes, "samples": found.samples}
 
