@@ -23,6 +23,7 @@ from shoal.cli.listing import listing
 from shoal.cli.partition import partition
 from shoal.cli.probe import probe
 from shoal.cli.report import report
+from shoal.cli.reproduce import reproduce
 from shoal.cli.resume import resume
 from shoal.cli.run import run
 from shoal.cli.selfcheck import selfcheck
@@ -113,6 +114,7 @@ app.command("partition")(partition)
 app.command("probe")(probe)
 app.command("fetch")(fetch)
 app.command("bench")(bench)
+app.command("reproduce")(reproduce)
 app.command("doctor")(doctor)
 app.command("selfcheck")(selfcheck)
 app.add_typer(deploy)

@@ -1,0 +1,181 @@
+"""`shoal reproduce`: the tables and figures of the papers, ours beside theirs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.console import QuietOption, echo, err
+from shoal.cli.failures import Interrupted, guarded
+from shoal.errors import BadInput, ShoalError
+
+if TYPE_CHECKING:
+    from shoal.recipes.play import Job
+    from shoal.recipes.records import Cell
+    from shoal.recipes.store import Store
+
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Shape(StrEnum):
+    """How tables are printed."""
+
+    text = "text"
+    markdown = "markdown"
+    json = "json"
+
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TABLE|KEY=VALUE",
+        help="Tables (flexcfl/table3, or a paper) to run, and rows=, columns=, seeds= to choose cells; none: the list.",
+    ),
+]
+ShapeOption = Annotated[Shape, typer.Option("--format", help="text, markdown, or json for programs.")]
+Budget = Annotated[str | None, typer.Option(metavar="TIME", help="Stop cleanly after 90s, 150m or 8h.")]
+ListOption = Annotated[bool, typer.Option("--list", help="Only show what there is; run nothing.")]
+Again = Annotated[bool, typer.Option("--again", help="Make cells anew that were made with other settings.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the folders of complete runs.")]
+ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results of cells are.")]
+WorkOption = Annotated[Path, typer.Option("--work", metavar="DIR", help="Where runs lie while they go on.")]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the words of the command ask for.
+
+    >>> asked = Asked.read(["flexcfl/table3", "rows=mnist-mclr,synthetic", "seeds=2"])
+    >>> asked.tables, asked.rows, asked.seeds
+    (('flexcfl/table3',), ('mnist-mclr', 'synthetic'), 2)
+    """
+
+    tables: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    seeds: int | None = None
+    engine: str = "local"
+    workers: int | None = None
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> Asked:
+        tables = tuple(word.strip("/") for word in words if "=" not in word)
+        pairs = dict(word.split("=", 1) for word in words if "=" in word)
+        rows, columns = (tuple(filter(None, pairs.pop(key, "").split(","))) for key in ("rows", "columns"))
+        seeds, workers = (whole(key, pairs.pop(key, None)) for key in ("seeds", "workers"))
+        engine = pairs.pop("engine", "local")
+        if pairs:
+            raise BadInput(
+                f"{next(iter(pairs))}= is not a key of reproduce, which has rows, columns, seeds, engine and workers; "
+                "the recipe has the settings, and `shoal run` takes others"
+            )
+        return cls(tables, rows, columns, seeds, engine, workers)
+
+
+def whole(key: str, text: str | None) -> int | None:
+    """A number from 1 on.
+
+    >>> whole("seeds", "5"), whole("seeds", None)
+    (5, None)
+    """
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise BadInput(f"{key}={text} is not possible: give a whole number from 1 on")
+    return int(text)
+
+
+def seconds_of(text: str) -> float:
+    """A time with its unit.
+
+    >>> seconds_of("150m"), seconds_of("1.5h"), seconds_of("90s")
+    (9000.0, 5400.0, 90.0)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not match or float(match[1]) == 0:
+        raise BadInput(f"--budget {text} is not a time; write 90s, 150m or 8h")
+    return float(match[1]) * UNITS[match[2]]
+
+
+@guarded
+def reproduce(
+    words: Words = None,
+    budget: Budget = None,
+    listing: ListOption = False,
+    again: Again = False,
+    keep: Keep = False,
+    results: ResultsOption = Path("results"),
+    work: WorkOption = Path("runs/reproduce"),
+    format: ShapeOption = Shape.text,
+    quiet: QuietOption = False,
+) -> None:
+    """Run tables of the papers and print them beside ours; without any word, list them with what they cost here.
+
+    Each cell is kept in results/PAPER/TABLE/ROW/COLUMN.json with the values of every seed; what is there is not run
+    again, and what was interrupted goes on. `shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2` runs one row.
+    """
+    from shoal.cli.reproduce_tables import show_list, show_tables
+    from shoal.recipes import PAPERS
+    from shoal.recipes.choose import cells_named, tables_named
+    from shoal.recipes.store import Store
+
+    asked = Asked.read(words or ())
+    seconds = None if budget is None else seconds_of(budget)
+    tables, store = tables_named(PAPERS, asked.tables), Store(results)
+    cells = cells_named(tables, asked.rows, asked.columns)
+    if not asked.tables:
+        show_list(tables, cells, store, asked.seeds, format)
+        return
+    failed: tuple[str, ...] = ()
+    if not listing:
+        failed = run_cells(cells, store, asked, work, seconds, again, keep, quiet)
+    show_tables(tables, cells, store, asked.seeds, format)
+    if failed:
+        raise ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    store: Store,
+    asked: Asked,
+    work: Path,
+    seconds: float | None,
+    again: bool,
+    keep: bool,
+    quiet: bool,
+) -> tuple[str, ...]:
+    """Play what is not complete; the sentences of what failed."""
+    from shoal.cli.progress import ProgressDisplay
+    from shoal.recipes.play import jobs, play
+    from shoal.setup.prepare import open_backend
+
+    todo = jobs(cells, store, asked.seeds, again)
+    if not todo:
+        return ()
+    screen = err()
+    display = ProgressDisplay(screen, quiet)
+
+    def watch(job: Job, number: int, total: int) -> Sequence[ProgressDisplay]:
+        display.announce(job.name, number, total)
+        return (display,)
+
+    try:
+        with open_backend(asked.engine, asked.workers) as backend:
+            ended = play(todo, store, work, backend, seconds, watch, keep=keep)
+    except KeyboardInterrupt as e:
+        raise Interrupted(
+            f"interrupted in {display.name}; complete runs are in {store.root}, the same command goes on"
+        ) from e
+    for sentence in ended.failed:
+        echo(screen, f"failed: {sentence}", style="red")
+    if ended.left and not quiet:
+        echo(screen, f"{ended.left} of {len(todo)} runs are left; the same command goes on with them")
+    sys.stderr.flush()
+    return ended.failed
