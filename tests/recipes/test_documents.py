@@ -30,6 +30,13 @@ def test_pages_are_made_from_the_results() -> None:
     assert there <= set(texts), "a page that nothing makes"
 
 
+def test_the_front_page_gives_the_count() -> None:
+    (row,) = re.findall(r"^\| all \|(.*)\|$", (ROOT / "docs/results/reproduce/README.md").read_text(), re.M)
+    all_, same, departs, absent = (int(word) for word in row.split("|"))
+    words = f"Of {all_} items of the papers {same} are reproduced, {departs} depart and {absent} were not run"
+    assert words in (ROOT / "README.md").read_text()
+
+
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(RESULTS.root)) for path in FILES])
 def test_a_result_belongs_to_a_cell_and_is_small(path: Path) -> None:
     names = {cell.name: cell for cell in CELLS}

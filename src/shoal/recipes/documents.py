@@ -9,7 +9,7 @@ from shoal.errors import RunFolderError
 from shoal.recipes import papers_code
 from shoal.recipes.drawn import drawings
 from shoal.recipes.grids import grid
-from shoal.recipes.items import ITEMS, Item, Status, count, status_of
+from shoal.recipes.items import ITEMS, RULE, Item, Status, count, status_of
 from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
 from shoal.recipes.records import Paper
 from shoal.recipes.relations import Known, Verdict, judge
@@ -75,7 +75,7 @@ def index(
 
 def items(statuses: Mapping[Item, Status]) -> str:
     """Every item, what became of it, and where to look."""
-    parts = ["# Items of the papers", f"{MADE} The rules are in `shoal.recipes.items`."]
+    parts = ["# Items of the papers", MADE, RULE]
     for paper in dict.fromkeys(item.paper for item in statuses):
         rows = [[i.what, status, evidence(i)] for i, status in statuses.items() if i.paper == paper]
         parts += [f"## {paper}", grid(("item", "status", "see"), rows)]

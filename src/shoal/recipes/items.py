@@ -19,6 +19,13 @@ __all__ = ["ITEMS", "Item", "Status", "count", "status_of"]
 Status = Literal["reproduced", "departs", "not run"]
 SCORES = ("best_accuracy", "last_three_accuracy")  # by which cells are judged
 NEAR, ORDER = 2.5, 0.8  # mean distance in points, and rank correlation, from which on a table is reproduced
+RULE = (
+    "A table, or row of one, is reproduced if all of its cells were run, with one seed at least, and come near the "
+    f"paper's figures: {NEAR} points on average, and in nearly the same order (rank correlation {ORDER}); where a "
+    "recipe has a variant that imitates the authors' code or data, the nearer of both counts. A figure is reproduced if "
+    "all of its curves were run. Either departs if at least half of its cells were run. A claim is reproduced if it "
+    "holds in our runs. What a method does was judged by reading paper and code; `see` says where."
+)
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,7 @@ ITEMS = read()
 def status_of(item: Item, known: Known, verdicts: Mapping[str, Verdict]) -> Status:
     """What became of an item.
 
-    A table, or row of one, is reproduced if all of its cells were run and come near the paper's figures: 2.5 points on
-    average, and in nearly the same order (rank correlation 0.8); where the recipe has a variant that imitates the
-    authors' code or data, the nearer of both counts. A figure is reproduced if all of its curves were run. Either
-    departs if at least half of its cells were run. A claim is reproduced if it holds.
+    By `RULE`, which stands on the page of items.
 
     Args:
         item: The item.
