@@ -22,9 +22,9 @@ NEAR, ORDER = 2.5, 0.8  # mean distance in points, and rank correlation, from wh
 RULE = (
     "A table, or row of one, is reproduced if all of its cells were run, with one seed at least, and come near the "
     f"paper's figures: {NEAR} points on average, and in nearly the same order (rank correlation {ORDER}); where a "
-    "recipe has a variant that imitates the authors' code or data, the nearer of both counts. A figure is reproduced if "
-    "all of its curves were run. Either departs if at least half of its cells were run. A claim is reproduced if it "
-    "holds in our runs. What a method does was judged by reading paper and code; `see` says where."
+    "recipe has a variant that imitates the authors' code or data, the nearer of both counts. A figure is reproduced "
+    "if all of its curves were run. Either departs if at least half of its cells were run. A claim is reproduced if "
+    "it holds in our runs. What a method does was judged by reading paper and code; `see` says where."
 )
 
 
