@@ -133,6 +133,8 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "paper": verdict.paper,
         "holds_in": verdict.holds_in,
         "seeds": verdict.n,
+        "seeds_wanted": verdict.wanted,
+        "of_the_paper": not relation.ours,
         "p": verdict.p,
         "why": relation.why if verdict.says == "does not hold" else "",
     }
