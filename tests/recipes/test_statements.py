@@ -118,16 +118,16 @@ def test_strict_words_have_strict_bounds(words: str) -> None:
     """No difference at all is not above, below, fewer, better; "not below" is another thing."""
     said = [r for r in STATEMENTS if words in r.says.split() and f"not {words}" not in r.says and not r.ratio]
     assert said
-    allowed = [r.name for r in said if r.right and within(r, 0.0) and "at most" not in r.says and "within" not in r.says]
+    allowed = [
+        r.name for r in said if r.right and within(r, 0.0) and "at most" not in r.says and "within" not in r.says
+    ]
     assert allowed == []
 
 
 def test_a_target_that_was_never_reached_is_no_missing_run() -> None:
     rounds = Quantity("rounds_to_80", "rounds to 80 %", digits=0)
-    for figures, shown in (
-        ({0: {}, 1: {}, 2: {}}, "never (3)"),
-        ({0: {"rounds_to_80": 40}, 1: {}, 2: {}}, "40 (1 of 3)"),
-    ):
+    none: dict[int, dict[str, float]] = {0: {}, 1: {}, 2: {}}
+    for figures, shown in ((none, "never (3)"), ({**none, 0: {"rounds_to_80": 40.0}}, "40 (1 of 3)")):
         known = two(figures, {})
         cell, result = known["p/t/r/a"]
         assert figure_of(cell, rounds, result).ours == shown
