@@ -6,8 +6,8 @@ from shoal.recipes.comparing import ABOVE, BELOW, LETTERS, MNIST, NAMES, each, p
 from shoal.recipes.relations import Relation
 
 PLAIN_MEAN = (
-    "The paper's IFCA and FeSEM columns agree with what its code does, the first client's update alone; with the mean "
-    "of all clients, which the text describes, both are better. The columns `ifca-first` and `fesem-first` tell."
+    "IFCA has the mean of all clients of a group here, as the text describes it; the authors' code applies the first "
+    "client's update alone, which is the column `ifca-first`. Both stand beside the paper's figure in Table 3."
 )
 
 F3 = "flexcfl/table3"

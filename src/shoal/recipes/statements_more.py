@@ -79,7 +79,7 @@ def cfl() -> list[Relation]:
             quantity="groups",
             scale=1,
             ours=True,
-            why="That was one draw of the data; with others they split all the same.",
+            why="The earlier trial was one draw of the data; the seeds here are others, and differ among themselves.",
         ),
         Relation(
             "cfl/notebook-exact",
