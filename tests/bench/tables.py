@@ -180,7 +180,7 @@ def peers() -> Iterator[str]:
         lines += [(f"{p['peer']} {p['note']}", p["ms_per_step"]) for p in mine]
         lines += [(f"{plain['name']}, with the test of all", plain["ms_per_step"])]
         for name, took in lines:
-            yield f"| {w['workload']} | {name} | {took:.3g} |"
+            yield f"| {w['workload']} | {name} | {'-' if took is None else f'{took:.3g}'} |"
 
 
 def engines() -> Iterator[str]:

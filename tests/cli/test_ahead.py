@@ -34,7 +34,8 @@ def test_the_seed_of_the_data_goes_before_that_of_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["seed=0,1"], ["data=digits,synthetic"], ["settings.toml"], ["data=csv:nowhere.csv:label=y"]]
+    "words",
+    [["seed=0,1"], ["data=digits,synthetic"], ["settings.toml"], ["conf/settings"], ["data=csv:nowhere.csv:label=y"]],
 )
 def test_nothing_is_built_for_sweeps_files_of_settings_and_own_data(words: list[str]) -> None:
     build_kept.cache_clear()

@@ -39,6 +39,11 @@ def exec_start(unit: str) -> str:
     return re.sub(r"\s*\\\n\s*", " ", found)
 
 
+def environment(unit: str) -> dict[str, str]:
+    lines = re.findall(r"^Environment=(.*)$", (FILES / unit).read_text(), re.MULTILINE)
+    return dict(word.split("=", 1) for line in lines for word in line.split())
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -48,6 +53,7 @@ class Guided(Rehearsal):
     def __init__(self, folder: Path, sites: dict[str, dict[str, str]], run: str) -> None:
         super().__init__(folder, sites, run, folder / "run", print)
         self.door = free_port()
+        self._environment["PATH"] = self.here(environment("supernode.service")["PATH"])  # Flower starts others by name
 
     def here(self, text: str, site: str = "nobody") -> str:
         """A text of the guide with the places of this machine."""
@@ -87,7 +93,10 @@ class Guided(Rehearsal):
         whole = f"daemon off; pid {self.folder}/nginx.pid; error_log stderr; events {{}} http {{ {self.caches()}"
         whole += f"access_log {self.folder}/access.log; {self.here((FILES / 'nginx.conf').read_text())} }}"
         (self.folder / "nginx.conf").write_text(whole)
-        self.start("nginx", ["nginx", "-e", "stderr", "-p", str(self.folder), "-c", str(self.folder / "nginx.conf")])
+        self.start(
+            "nginx",
+            [str(shutil.which("nginx")), "-e", "stderr", "-p", str(self.folder), "-c", str(self.folder / "nginx.conf")],
+        )
         until(lambda: listens("127.0.0.1", self.door) or self._ended("nginx"), "nginx does not listen")
 
     def caches(self) -> str:
@@ -176,11 +185,6 @@ def compose(name: str) -> dict[str, Any]:
     return found
 
 
-def environment(unit: str) -> dict[str, str]:
-    lines = re.findall(r"^Environment=(.*)$", (FILES / unit).read_text(), re.MULTILINE)
-    return dict(word.split("=", 1) for line in lines for word in line.split())
-
-
 @pytest.mark.parametrize(
     ("file", "service"), [("compose-server.yaml", "superlink"), ("compose-site.yaml", "supernode")]
 )
@@ -188,7 +192,7 @@ def test_containers_run_the_commands_of_the_units(file: str, service: str) -> No
     """Which are those that the test above runs."""
     found, unit = compose(file)[service], f"{service}.service"
     assert found["command"] == shlex.split(exec_start(unit).replace("/opt/shoal/bin/", ""))
-    assert found["environment"] == environment(unit)
+    assert {"PATH": environment(unit)["PATH"], **found["environment"]} == environment(unit)  # an image has its own
     inside = {volume.split(":")[1] for volume in found["volumes"]}
     named = {word for word in re.findall(r"/(?:etc|var/lib|srv)/[\w/.]+", " ".join(found["command"]))}
     assert [word for word in named if not any(Path(word).is_relative_to(place) for place in inside)] == []

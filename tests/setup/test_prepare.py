@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import shoal
-from shoal.setup.prepare import prepare
+from shoal.backends import Serial
+from shoal.setup.prepare import engine_key, prepare
 
 MANY = {"partition": "permuted:groups=4:clients=40", "groups": 4, "alpha": 2}
 
@@ -29,6 +30,17 @@ def test_nothing_is_said_where_everybody_gets_a_model() -> None:
     assert note("flexcfl", rounds=10, selection="round-robin-then-random", **few) is None
     assert "about 4 will have none" in (note("flexcfl", rounds=9, selection="round-robin-then-random", **few) or "")
     assert note("fedavg", rounds=1, **few) is None
+
+
+def test_a_back_end_of_the_users_own_may_have_a_name() -> None:
+    class Mine(Serial):
+        name = "my cluster"
+
+    assert (engine_key(Mine()), engine_key(Serial()), engine_key("ray")) == (
+        {},
+        {"engine": "serial"},
+        {"engine": "ray"},
+    )
 
 
 def test_a_run_says_it_when_it_begins(caplog: pytest.LogCaptureFixture) -> None:

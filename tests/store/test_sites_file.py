@@ -33,6 +33,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     [
         {"at": "now"},
         {"at": float("nan")},
+        {"at": 10**400},
         {"round": True},
         {"sites": 3},
         {"sites": [3]},

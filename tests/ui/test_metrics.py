@@ -177,6 +177,7 @@ def test_names_are_escaped(folder: Path, tmp_path: Path) -> None:
     assert of(found, "shoal_site_online", site=nasty, node="7") == 1
     assert of(found, "shoal_site_last_seen_timestamp_seconds", site=nasty) == 90.5
     assert of(found, "shoal_site_online", site="8") == 0
+    assert {dict(labels)["node"] for labels in found["shoal_site_online"]} == {"7", "8"}  # nobody waits for a stranger
     assert of(found, "shoal_site_rounds_late_total", site="8") == 2
     assert of(found, "shoal_site_rounds_answered_total", node="8") == 1
     assert of(found, "shoal_sites_seen_timestamp_seconds", run="one run") == 100

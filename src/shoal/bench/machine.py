@@ -68,8 +68,16 @@ def in_a_process(code: str, *arguments: object) -> dict[str, Any]:
     >>> in_a_process("raise ValueError('no')")
     {'note': 'failed: ValueError: no'}
     """
-    words = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, env=child_environment())
+    return last_json("-c", code, *map(str, arguments))
+
+
+def last_json(*words: str) -> dict[str, Any]:
+    """The last line of JSON that Python prints with these words, or a `note`.
+
+    >>> last_json("-c", "print('{}')")
+    {}
+    """
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=child_environment())
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
         return {"note": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}

@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Thread
 
 from shoal.cli.arguments import split
-from shoal.errors import ShoalError
 
 
 def get_ready(words: Sequence[str]) -> None:
@@ -24,12 +23,12 @@ def get_ready(words: Sequence[str]) -> None:
     """
     pairs, others = split(words)
     names = [pairs.get(key) for key in ("data", "partition", "data_seed", "seed")]
-    if any("," in name for name in names if name) or any(word.endswith(".toml") for word in others):
+    if any("," in name for name in names if name) or any(word.endswith(".toml") or "/" in word for word in others):
         return
     from shoal.data.build import build_kept, is_own  # brings numpy, whose own libraries must not wait
 
     data, partition, data_seed, seed = names
-    with opening(library()), suppress(ShoalError, ValueError):
+    with opening(library()), suppress(Exception):
         if not is_own(data or "digits"):
             build_kept(data or "digits", partition, int(data_seed or seed or 0))
 

@@ -271,7 +271,10 @@ class Engine:
                     found[i] = out.answer[name]
         self._ledger.events += [dict(event) for i in range(len(units)) for event in events[i]]
         good = [i for i in range(len(units)) if i not in reasons]
-        return {name: found[good] if reasons else found for name, found in rows.items()}, reasons
+        for found in rows.values() if reasons else ():
+            for to, i in enumerate(good):  # in place: there may be no room for all of them twice
+                found[to] = found[i]
+        return {name: found[: len(good)] for name, found in rows.items()}, reasons
 
     def _judged(
         self, task: Task, whole: CohortAnswers, here: Present, models_KP: Array | None

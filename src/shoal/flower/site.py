@@ -29,6 +29,7 @@ from shoal.kernels import native, why_none
 from shoal.layout import Layout, ModelFactory
 from shoal.net import Net
 from shoal.seeds import Key
+from shoal.setup.arithmetic import check_bfloat16
 from shoal.solvers.fusion import Fused
 from shoal.types import Array, Task
 from shoal.validate import check
@@ -162,6 +163,8 @@ class SiteAtWork:
         if self._net is None or self._net[0] != mark:
             if asked.arithmetic.kernel == "native" and native() is None:
                 raise BadInput(f"this site has no native kernel ({why_none()}); run with kernel=torch")
+            if asked.arithmetic.bfloat16:
+                check_bfloat16(asked.arithmetic.device)
             layout = Layout.of(self._factory(asked.model), self._source().sample(), asked.precision)
             if layout.digest() != asked.digest:
                 raise BadInput("the model of this site is not the server's: the apps or the versions of torch differ")

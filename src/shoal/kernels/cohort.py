@@ -173,7 +173,7 @@ def run_jobs(
         jobs["next"][heads_M + lengths_M - 1] = 0
     cost_M = np.bincount(rows_N, passes_N * jobs["n"], len(lengths_M))
     sequence = heads_M[np.argsort(-cost_M, kind="stable")]
-    prepared = Prepared(kernel, store, index_S, threads)
+    prepared = Prepared(kernel, store, index_S, min(threads, max(len(sequence), 1)))
     call = prepared.call
     call.batch, call.pairs, call.shuffle = plan.batch, plan.pairs, plan.shuffle
     call.lr, call.momentum, call.pull = rule.lr, rule.momentum, rule.pull

@@ -16,7 +16,10 @@ from shoal.types import Array
 if TYPE_CHECKING:
     from shoal.kernels.sgd import Native
 
-MOST = 64 << 20  # bytes for a thread; what needs more takes it for the call, and gives it back
+MOST, TOGETHER = (
+    64 << 20,
+    512 << 20,
+)  # bytes, of a thread and of all; what needs more takes it for the call, and gives it back
 LINE = 64  # of the cache
 
 
@@ -44,7 +47,7 @@ class Rooms:
         try:
             ask = ((largest, 0), (largest_dual, 1))
             room = max(kernel.room_of(ctypes.byref(call), n, dual, most) for n, dual in ask)
-            if room <= MOST:
+            if room <= MOST and call.threads * room <= TOGETHER:
                 if len(self.held) < call.threads * room + LINE:
                     self.held = np.ones(call.threads * room + LINE, np.uint8)  # which the system gives at once
                 begin = address(self.held)

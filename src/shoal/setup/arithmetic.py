@@ -48,8 +48,8 @@ def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", 
         why = "it runs on the CPU only"
     elif Network.of(layout.probe) is None:
         why = (
-            "the model is not a chain of convolutions, ReLU, max pooling by two and linear layers alone, "
-            "nor of LSTM and GRU layers that read one way and linear layers"
+            "the model is not made of convolutions (norms, ReLU, max pooling by two, mean pooling, residual blocks) "
+            "and linear layers alone, nor of LSTM and GRU layers that read one way and linear layers"
         )
     else:
         return "native"
@@ -109,7 +109,7 @@ def local_steps(solver: Solver | None, sizes_N: Any, asked: int, rounds: int) ->
 def check_bfloat16(device: str) -> None:
     """A sentence where numbers of 16 bits would be slower: where the processor does not multiply them itself."""
     if torch.device(device).type == "cuda":
-        able, what = torch.cuda.is_bf16_supported(), "this GPU"
+        able, what = torch.cuda.is_bf16_supported(including_emulation=False), "this GPU"
     else:
         able, what = bool(BFLOAT16 & processor_flags()), "this processor"
     if not able:

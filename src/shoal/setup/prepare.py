@@ -226,13 +226,13 @@ def config_of(asked: Resolved, chosen: Algorithm, settings: Settings, clients: i
 
 
 def engine_key(engine: str | Backend) -> dict[str, Any]:
-    """The key `engine` of a run; a back end object says its name, and one that has none leaves the default.
+    """The key `engine` of a run; a back end object says its name, and one that is none of ours leaves the default.
 
     >>> engine_key("ray"), engine_key(Serial())
     ({'engine': 'ray'}, {'engine': 'serial'})
     """
     name = engine if isinstance(engine, str) else getattr(engine, "name", None)
-    return {} if name is None else {"engine": name}
+    return {"engine": name} if isinstance(engine, str) or name in (*BACKENDS, "flower") else {}
 
 
 @contextmanager

@@ -125,7 +125,7 @@ def read_sites(folder: Path) -> SitesSeen | None:
         found = json.loads((folder / NAME).read_text(encoding="utf-8"))
         sites = tuple(site_of(entry) for entry in found["sites"])
         return SitesSeen(number(found["at"]), whole(found["round"]), sites)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
 
 

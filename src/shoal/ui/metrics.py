@@ -129,6 +129,8 @@ def samples_of_sites(run: str, seen: SitesSeen) -> Iterator[Sample]:
         yield Sample("shoal_sites", {"run": run, "state": state}, count)
     yield Sample("shoal_sites_seen_timestamp_seconds", {"run": run}, seen.at)
     for site in seen.sites:
+        if site.state not in ("online", "offline"):
+            continue  # a stranger, who is counted above and nobody waits for
         labels = {"run": run, "site": site.name or site.node, "node": site.node}
         yield Sample("shoal_site_online", labels, site.state == "online")
         yield Sample("shoal_site_clients", labels, site.clients)

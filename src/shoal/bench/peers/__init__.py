@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from shoal.bench.machine import child_environment
+from shoal.bench.machine import last_json
 from shoal.bench.workloads import Workload
 from shoal.layout import Layout
 from shoal.seeds import Key
@@ -72,17 +69,15 @@ def time_peers(workload: Workload, quick: bool, notify: Callable[[str], None]) -
         line: dict[str, Any] = {"workload": workload.name, "peer": peer, "ms_per_step": None, "note": "not installed"}
         if importlib.util.find_spec(MODULES.get(peer, peer)) is not None:
             notify(f"{workload.name}: {peer}")
-            line |= in_a_process(peer, workload.name, quick)
+            line |= alone(peer, workload.name, quick)
         yield line
 
 
-def in_a_process(peer: str, workload: str, quick: bool) -> dict[str, Any]:
-    command = [sys.executable, "-m", "shoal.bench.peers", peer, workload, *(["quick"] if quick else [])]
-    done = subprocess.run(command, capture_output=True, text=True, env=child_environment())
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"seconds"')]
-    if done.returncode or not lines:
-        return {"note": f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"}
-    found = json.loads(lines[-1])
+def alone(peer: str, workload: str, quick: bool) -> dict[str, Any]:
+    """A peer in a process of its own."""
+    found = last_json("-m", "shoal.bench.peers", peer, workload, *(["quick"] if quick else []))
+    if "seconds" not in found:
+        return found
     return {"ms_per_step": 1e3 * median(found["seconds"]) / found["steps"], "note": found["version"]}
 
 
