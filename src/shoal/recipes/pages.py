@@ -206,9 +206,9 @@ def count_sentence(verdicts: Sequence[Verdict]) -> str:
     >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "not run")])
     'Of 1 statement of the papers 0 hold in our runs, 0 do not, and 1 was not judged because a cell was not run.'
     """
-    own = [v for v in verdicts if v.relation.ours]
-    theirs = counted([v for v in verdicts if not v.relation.ours], "of the papers")
-    return f"{theirs} {counted(own, 'of our own')}" if own else theirs
+    own, theirs = ([v for v in verdicts if v.relation.ours == ours] for ours in (True, False))
+    some = [(theirs, "of the papers"), (own, "of our own")]
+    return " ".join(counted(mine, whose) for mine, whose in some if mine)
 
 
 def counted(verdicts: Sequence[Verdict], whose: str) -> str:
