@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Shoal
 
 from shoal.recipes import Cell, Paper, Table
+from shoal.recipes.records import Panel
 
 KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 2, "lr": 0.1}
 
@@ -24,15 +25,18 @@ TOY = Table(
 )
 
 
+FIGURE = Table("toy/fig1", "Curves", panels=(Panel("accuracy", "accuracy", ("toy/table1/digits/local",)),))
+
+
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("shoal.recipes.PAPERS", {"toy": Paper("toy", "A toy", "Nobody 2000", (TOY,))})
+    monkeypatch.setattr("shoal.recipes.PAPERS", {"toy": Paper("toy", "A toy", "Nobody 2000", (TOY, FIGURE))})
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.usefixtures("toy")
 def test_the_list_says_how_far_and_what_is_left(shoal: Shoal) -> None:
-    [line] = json.loads(shoal("reproduce", "--format", "json").stdout)["tables"]
+    [line, _] = json.loads(shoal("reproduce", "--format", "json").stdout)["tables"]
     assert (line["cells"], line["done"], line["not_run"], line["cannot_run_here"]) == (3, 0, 2, 1)
     assert line["minutes_left"] == 12 and not line["measured"]  # two cells, two seeds, three minutes each
     text = shoal("reproduce").stdout.splitlines()
@@ -50,7 +54,7 @@ def test_a_row_is_run_once_and_printed_beside_the_paper(shoal: Shoal) -> None:
     assert [path.name for path in files] == ["fedavg.json", "local.json"]
     again = shoal("reproduce", "toy/table1", "rows=digits", "seeds=1", "--quiet")
     assert again.stdout == done.stdout and [path.read_bytes() for path in files] == before
-    [line] = json.loads(shoal("reproduce", "--format", "json", "seeds=1").stdout)["tables"]
+    [line, _] = json.loads(shoal("reproduce", "--list", "--format", "json", "seeds=1").stdout)["tables"]
     assert line["done"] == 2 and line["minutes_left"] == 0
 
 
@@ -69,6 +73,35 @@ def test_a_budget_that_is_over_leaves_runs_for_the_next_call(shoal: Shoal) -> No
 
 
 @pytest.mark.usefixtures("toy")
+def test_a_figure_is_run_by_its_name(shoal: Shoal) -> None:
+    done = shoal("reproduce", "toy/fig1", "seeds=1", "engine=serial", "--quiet")
+    [row] = [line.split() for line in done.stdout.splitlines() if line.startswith("table1/digits")]
+    assert row[1] == "local" and row[7] == "(1)"
+    assert [path.name for path in Path("results").rglob("*.json")] == ["local.json"]
+    [cell] = json.loads(shoal("reproduce", "toy/fig1", "--list", "--format", "json").stdout)["cells"]
+    assert cell["cell"] == "toy/table1/digits/local"
+    whole = json.loads(shoal("reproduce", "toy", "--list", "--format", "json").stdout)["cells"]
+    assert len(whole) == 3  # no cell twice
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_page_is_written_beside_the_table(shoal: Shoal) -> None:
+    text = shoal("reproduce", "toy", "--list", "--html", "pages").stdout
+    assert "toy/table1: Two methods" in text and text.rstrip().endswith("toy.html")
+    found = shoal("reproduce", "toy", "--list", "--html", "pages", "--format", "json")
+    assert len(json.loads(found.stdout)["cells"]) == 3 and "toy.html" in found.stderr
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_file_with_a_run_that_lacks_something_is_a_sentence(shoal: Shoal) -> None:
+    shoal("reproduce", "toy", "columns=local", "seeds=1", "engine=serial", "--quiet")
+    path = Path("results/toy/table1/digits/local.json")
+    path.write_text(path.read_text().replace('"complete":true,', ""))
+    found = shoal("reproduce", "toy", "--list")
+    assert found.exit_code != 0 and "local.json cannot be read as the result of a cell: 'complete'" in found.stderr
+
+
+@pytest.mark.usefixtures("toy")
 def test_markdown(shoal: Shoal) -> None:
     text = shoal("reproduce", "toy", "--list", "--format", "markdown").stdout
     assert "| tweets | fedavg | accuracy, best % | 90.0 | - | - | the data is gone |" in text
@@ -83,6 +116,10 @@ def test_markdown(shoal: Shoal) -> None:
         (["toy", "seeds=0"], "shoal: seeds=0 is not possible: give a whole number from 1 on"),
         (["toy", "lr=0.1"], "shoal: lr= is not a key of reproduce"),
         (["toy", "--budget", "soon"], "shoal: --budget soon is not a time; write 90s, 150m or 8h"),
+        (["seeds=2"], "shoal: seeds= is about runs, and none is asked for; name a table, such as flexcfl/table3"),
+        (["rows=digits"], "shoal: rows= is about runs, and none is asked for"),
+        (["--budget", "9s"], "shoal: --budget is about runs, and none is asked for"),
+        (["toy", "--list", "--again"], "shoal: --again is about runs, and none is asked for"),
         (["--write-docs"], "shoal: there is no folder docs; --write-docs is for a checkout"),
     ],
 )
@@ -97,7 +134,7 @@ def test_statements_of_all_papers(shoal: Shoal, tmp_path: Path) -> None:
     found = json.loads(shoal("reproduce", "--relations", "--results", tmp_path, "--format", "json").stdout)
     assert len(found["statements"]) > 100 and {line["verdict"] for line in found["statements"]} == {"not run"}
     text = shoal("reproduce", "cfl/notebook", "--relations", "--results", tmp_path).stdout
-    assert "the notebook's split gains about ten points" in text and "Of 4 statements" in text
+    assert "the notebook's split gains about ten points" in text and "Of 3 statements of our own" in text
 
 
 def test_pages_with_figures(shoal: Shoal, tmp_path: Path) -> None:

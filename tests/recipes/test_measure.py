@@ -12,7 +12,8 @@ import shoal
 from shoal.loop.history import History
 from shoal.recipes.extras import extra_parts
 from shoal.recipes.html import page_of
-from shoal.recipes.measure import figures, measure
+from shoal.recipes.mean_curves import mean_curve
+from shoal.recipes.measure import curves, figures, measure
 from shoal.recipes.pages import paper_page
 from shoal.recipes.records import Cell, Panel, Paper, Table
 from shoal.recipes.store import Result
@@ -84,3 +85,19 @@ def test_validation_and_the_first_discrepancy() -> None:
     ]
     found = figures(History(rows), {})
     assert (found["best_val_accuracy"], found["first_discrepancy"]) == (0.7, 0.9)
+
+
+def test_thinned_curves_keep_the_accuracy_of_rounds_that_were_tested() -> None:
+    """200 rounds with a loss each, every fifth tested: 40 points are the 40 tests, 5, 10, ..., 200."""
+    rows = [{"round": t, "loss": 1 / t} | ({"accuracy": t / 200} if t % 5 == 0 else {}) for t in range(1, 201)]
+    found = curves(History(rows), 40)
+    assert found["round"] == [*range(5, 201, 5)]
+    assert found["accuracy"] == [t / 200 for t in range(5, 201, 5)] and None not in found["loss"]
+    assert curves(History([{"round": 1, "loss": 2.0}]), 40) == {"round": [1], "loss": [2.0]}
+
+
+def test_an_unfinished_run_does_not_shorten_a_mean_curve() -> None:
+    whole = {"complete": True, "curves": {"round": [1, 2, 3], "accuracy": [0.1, 0.2, 0.3]}}
+    begun = {"complete": False, "curves": {"round": [1], "accuracy": [0.5]}}
+    assert mean_curve(Result({}, {0: whole, 1: begun}), "accuracy") == [(1, 0.1), (2, 0.2), (3, 0.3)]
+    assert mean_curve(Result({}, {1: begun}), "accuracy") == [(1, 0.5)]

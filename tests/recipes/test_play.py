@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from shoal.backends import Serial
-from shoal.errors import BadInput
+from shoal.errors import BadInput, RunFolderError
 from shoal.loop.plan import RoundResult
 from shoal.observers import Observer
 from shoal.recipes.numbers import progress_of, state_of
 from shoal.recipes.play import Job, Outcome, jobs, play
 from shoal.recipes.records import Cell
-from shoal.recipes.store import Store
+from shoal.recipes.store import Result, Store, defaults_of, differs
 
 KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 4, "lr": 0.1}
 TWO = tuple(Cell("toy/table1", "digits", name, name, KEYS, {"best_accuracy": 90.0}, 2) for name in ("fedavg", "local"))
@@ -42,6 +42,17 @@ class Break(Observer):
     def after_round(self, result: RoundResult) -> None:
         if result.round == self._after:
             raise KeyboardInterrupt
+
+
+class Seen:
+    """Notes the runs that were begun."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def __call__(self, job: Job, number: int, total: int) -> Sequence[Observer]:
+        self.names.append(job.name)
+        return ()
 
 
 def files(store: Store) -> dict[str, bytes]:
@@ -142,3 +153,51 @@ def test_runs_of_one_federation_stand_together_seed_by_seed(tmp_path: Path) -> N
     found = [(job.cell.row, job.seed, job.cell.column) for job in jobs(rows, Store(tmp_path))]
     assert found[:4] == [("b", 0, "fedavg"), ("b", 0, "local"), ("b", 1, "fedavg"), ("b", 1, "local")]
     assert [row for row, _, _ in found[4:]] == ["a"] * 4
+
+
+def test_a_budget_that_ends_in_the_last_round_leaves_a_complete_run(tmp_path: Path) -> None:
+    """The clock: begin 1 (end at 7), before the run 2, rounds 0 to 4 at 3 to 7, before the next run 8."""
+    store = Store(tmp_path / "results")
+    assert play(jobs(TWO, store, 1), store, tmp_path / "work", Serial(), 6, timer=Clock()) == Outcome(1, 1)
+    result = store.load(TWO[0])
+    assert result is not None and result.seeds_done == (0,)
+
+
+@pytest.mark.parametrize("option", ["--results", "--work"])
+def test_a_folder_that_cannot_be_written_is_told_before_the_first_run(tmp_path: Path, option: str) -> None:
+    (tmp_path / "file").write_text("no folder")
+    places = {"--results": tmp_path / "results", "--work": tmp_path / "work", option: tmp_path / "file" / "below"}
+    store, seen = Store(places["--results"]), Seen()
+    with pytest.raises(RunFolderError, match=f"cannot write to .*; choose another {option} DIR"):
+        play(jobs(TWO, store), store, places["--work"], Serial(), watch=seen)
+    assert seen.names == []
+
+
+def test_what_cannot_be_written_ends_the_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, seen = Store(tmp_path / "results"), Seen()
+
+    def full(*_: object) -> None:
+        raise RunFolderError("the disk is full")
+
+    monkeypatch.setattr(store, "save", full)
+    with pytest.raises(RunFolderError, match="the disk is full"):
+        play(jobs(TWO, store), store, tmp_path / "work", Serial(), watch=seen)
+    assert len(seen.names) == 1
+
+
+def test_a_default_that_changed_since_is_another_setting(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path / "results"), TWO[0]
+    play(jobs([cell], store, 1), store, tmp_path / "work", Serial())
+    result = store.load(cell)
+    assert result is not None and result.defaults == defaults_of(cell) and differs(cell, result) is None
+    store.save(cell, replace(result, defaults={**result.defaults, "batch": 7, "a_key_of_old": 1}))
+    with pytest.raises(BadInput, match=r"batch=7, the default of its time, where the default is batch=\d+ now"):
+        jobs([cell], store)
+    assert differs(cell, Result(cell.settings, result.runs)) is None  # of a file that was written before
+
+
+def test_a_run_that_lacks_something_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path), TWO[0]
+    store.save(cell, Result(cell.settings, {0: {"rounds": 1, "figures": {}, "curves": {}}}))
+    with pytest.raises(RunFolderError, match=r"cannot be read as the result of a cell: 'complete'; move it away"):
+        store.load(cell)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
 from shoal.recipes import PAPERS
-from shoal.recipes.relations import judge, within
+from shoal.recipes.numbers import figure_of
+from shoal.recipes.pages import cell_text, count_sentence
+from shoal.recipes.records import Cell, Quantity
+from shoal.recipes.relations import Known, Relation, judge, within
 from shoal.recipes.statements import STATEMENTS
+from shoal.recipes.store import Result
 
 KNOWN = {cell.name: (cell, None) for paper in PAPERS.values() for table in paper.tables for cell in table.cells}
 
@@ -42,3 +51,85 @@ def test_the_papers_tables_keep_the_papers_statements() -> None:
         if printed is not None and not within(relation, printed):
             broken.append((relation.name, printed))
     assert broken == []
+
+
+def two(left: dict[int, dict[str, float]], right: dict[int, dict[str, float]], seeds: int = 2) -> Known:
+    """Cells a and b with figures by seed, of runs of 50 rounds."""
+    known = {}
+    for column, figures in (("a", left), ("b", right)):
+        cell = Cell("p/t", "r", column, "fedavg", {"rounds": 50}, seeds=seeds)
+        runs = {seed: {"complete": True, "rounds": 50, "figures": found} for seed, found in figures.items()}
+        known[cell.name] = (cell, Result(cell.settings, runs))
+    return known
+
+
+def relation(**more: Any) -> Relation:
+    return Relation("p/a", "a against b", "", ("p/t/r/a",), ("p/t/r/b",), **more)
+
+
+def accuracies(*values: float) -> dict[int, dict[str, float]]:
+    return {seed: {"best_accuracy": value} for seed, value in enumerate(values)}
+
+
+def test_chance_is_that_of_the_seeds_that_are_shown_against_the_bound() -> None:
+    """Differences of 5, 6 and 5 points are all above 0 and 4: two of eight signs as far; from 5 they are 0, 1, 0."""
+    known = two(accuracies(0.65, 0.66, 0.65), accuracies(0.6, 0.6, 0.6), 3)
+    assert [judge(relation(least=bound), known).p for bound in (0, 4)] == pytest.approx([0.25, 0.25])
+    assert judge(relation(least=5), known).p == pytest.approx(1.0)
+    one = judge(relation(least=0), two(accuracies(0.7), accuracies(0.6, 0.6, 0.6), 3))
+    assert (one.n, one.p) == (1, None)
+    apart = {1: {"best_accuracy": 0.7}, 2: {"best_accuracy": 0.8}}
+    assert judge(relation(least=0), two(accuracies(0.6), apart)).says == "not run"  # no seed is shared
+
+
+def test_a_verdict_says_how_many_seeds_are_missing() -> None:
+    known = two(accuracies(0.7, 0.7), accuracies(0.6, 0.6), seeds=5)
+    found = judge(relation(least=0), known)
+    assert (found.says, found.words, found.settled) == ("holds", "holds so far (2 of 5 seeds)", False)
+    settled = judge(relation(least=0), two(accuracies(0.7, 0.7), accuracies(0.6, 0.6)))
+    assert settled.words == "holds" and settled.settled
+
+
+def test_fewer_rounds_need_a_target_that_is_reached() -> None:
+    never = two({0: {}}, {0: {}}, 1)
+    assert judge(relation(most=0, strict=True, quantity="rounds_to_85", scale=1), never).says == "does not hold"
+    found = judge(
+        relation(most=0, strict=True, quantity="rounds_to_85", scale=1), two({0: {"rounds_to_85": 40}}, {0: {}}, 1)
+    )
+    assert (found.says, found.ours) == ("holds", -10)  # 40 rounds against all 50
+
+
+def test_costs_until_a_target_that_was_never_reached_are_those_of_the_whole_run() -> None:
+    reached, never = {"t_comm_to_80": 5.0, "t_comm": 90.0}, {"t_comm": 100.0}
+    asked = relation(most=0.25, quantity="t_comm_to_80", scale=1, ratio=True)
+    found = judge(asked, two({0: reached, 1: reached}, {0: never, 1: {"t_comm_to_80": 50.0, "t_comm": 100.0}}))
+    assert (found.says, found.n) == ("holds", 2) and found.ours == pytest.approx((0.05 + 0.1) / 2)
+
+
+def test_statements_of_ours_are_counted_apart_and_have_no_figure_of_the_paper() -> None:
+    own = [r for r in STATEMENTS if r.ours]
+    assert len(own) == 21 and {judge(r, KNOWN).paper for r in own} == {None}
+    assert "Of 152 statements of the papers" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
+    assert "Of 21 statements of our own" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
+
+
+@pytest.mark.parametrize("words", ["above", "below", "fewer", "better", "lose", "costs", "higher"])
+def test_strict_words_have_strict_bounds(words: str) -> None:
+    """No difference at all is not above, below, fewer, better; "not below" is another thing."""
+    said = [r for r in STATEMENTS if words in r.says.split() and f"not {words}" not in r.says and not r.ratio]
+    assert said
+    allowed = [
+        r.name for r in said if r.right and within(r, 0.0) and "at most" not in r.says and "within" not in r.says
+    ]
+    assert allowed == []
+
+
+def test_a_target_that_was_never_reached_is_no_missing_run() -> None:
+    rounds = Quantity("rounds_to_80", "rounds to 80 %", digits=0)
+    none: dict[int, dict[str, float]] = {0: {}, 1: {}, 2: {}}
+    for figures, shown in ((none, "never (3)"), ({**none, 0: {"rounds_to_80": 40.0}}, "40 (1 of 3)")):
+        known = two(figures, {})
+        cell, result = known["p/t/r/a"]
+        assert figure_of(cell, rounds, result).ours == shown
+        assert cell_text(replace(cell, paper={"rounds_to_80": None}), rounds, known) == f"never / {shown}"
+    assert cell_text(cell, rounds, {cell.name: (cell, None)}) == "- / not run"

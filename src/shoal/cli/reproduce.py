@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,8 @@ from shoal.cli.failures import Interrupted, guarded
 from shoal.errors import BadInput, ShoalError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from shoal.recipes.play import Job
     from shoal.recipes.records import Cell
     from shoal.recipes.store import Store
@@ -36,7 +38,7 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TABLE|KEY=VALUE",
-        help="Tables (flexcfl/table3, or a paper) to run, and rows=, columns=, seeds= to choose cells; none: the list.",
+        help="Tables, figures or papers to run (flexcfl/table3); rows=, columns=, seeds= choose cells. None: the list.",
     ),
 ]
 ShapeOption = Annotated[Shape, typer.Option("--format", help="text, markdown, or json for programs.")]
@@ -129,26 +131,31 @@ def reproduce(
     """
     from shoal.cli.reproduce_tables import show_list, show_statements, show_tables
     from shoal.recipes import PAPERS
-    from shoal.recipes.choose import cells_named, tables_named
+    from shoal.recipes.choose import cells_named, cells_of, tables_named
     from shoal.recipes.store import Store
 
     asked = Asked.read(words or ())
     seconds = None if budget is None else seconds_of(budget)
+    runs = bool(asked.tables) and not listing and not relations
+    if not runs:
+        refuse_idle({"--budget": budget, "--again": again, "--keep": keep})
+    if not asked.tables and not listing:
+        refuse_idle({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
     tables, store = tables_named(PAPERS, asked.tables), Store(results)
-    cells = cells_named(tables, asked.rows, asked.columns)
+    cells = cells_named(cells_of(PAPERS, tables), asked.rows, asked.columns)
     failed: tuple[str, ...] = ()
-    if asked.tables and not listing and not relations:
+    if runs:
         failed = run_cells(cells, store, asked, work, seconds, again, keep, quiet)
     if write_docs:
-        show_written(documents_of(store))
-    elif html is not None:
-        show_written(pages_of(asked.tables, store, html))
+        show_written(documents_of(store), out())
     elif relations:
         show_statements(asked.tables, store, format)
     elif asked.tables:
         show_tables(tables, cells, store, asked.seeds, format)
     else:
         show_list(tables, cells, store, asked.seeds, format)
+    if html is not None:
+        show_written(pages_of(asked.tables, store, html), err() if format == Shape.json else out())
     if failed:
         raise ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
 
@@ -179,9 +186,21 @@ def every_cell() -> list[Cell]:
     return [cell for paper in PAPERS.values() for table in paper.tables for cell in table.cells]
 
 
-def show_written(paths: Sequence[Path]) -> None:
+def show_written(paths: Sequence[Path], screen: Console) -> None:
     for path in paths:
-        echo(out(), str(path))
+        echo(screen, str(path))
+
+
+def refuse_idle(given: Mapping[str, Any]) -> None:
+    """A sentence if something is given that is about runs, and nothing would be run.
+
+    >>> refuse_idle({"--budget": None, "seeds=": 2})
+    Traceback (most recent call last):
+    shoal.errors.BadInput: seeds= is about runs, and none is asked for; name a table, such as flexcfl/table3
+    """
+    word = next((word for word, value in given.items() if value), None)
+    if word is not None:
+        raise BadInput(f"{word} is about runs, and none is asked for; name a table, such as flexcfl/table3")
 
 
 def run_cells(

@@ -69,12 +69,11 @@ def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, se
     """The cells, ours beside the paper's."""
     found = verdicts_of([t.name for t in tables], store, cells)
     if shape == "json":
-        lines = [line for t in tables for line in json_lines(t, cells, store, seeds)]
+        lines = [line for t in tables for line in json_lines(t, shown_under(t, tables, cells), store, seeds)]
         emit({"kind": "reproduction", "cells": lines, "statements": [verdict_document(v) for v in found]})
         return
     for one in tables:
-        mine = [cell for cell in cells if cell.table == one.name]
-        rows = text_rows(one, mine, store, seeds)
+        rows = text_rows(one, shown_under(one, tables, cells), store, seeds)
         if shape == "markdown":
             echo(out(), f"## {one.name}: {one.title}\n\n{grid(HEADS, rows)}\n")
         else:
@@ -83,6 +82,13 @@ def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, se
             echo(out())
     if found:
         print_verdicts(found, shape)
+
+
+def shown_under(table: Table, tables: Sequence[Table], cells: Sequence[Cell]) -> list[Cell]:
+    """Of some cells those of a table, and those that its panels draw, unless their own table is shown as well."""
+    drawn = {name for panel in table.panels for name in panel.cells}
+    names = {t.name for t in tables}
+    return [c for c in cells if c.table == table.name or (c.name in drawn and c.table not in names)]
 
 
 def verdicts_of(names: Sequence[str], store: Store, cells: Sequence[Cell] | None = None) -> list[Verdict]:
@@ -133,6 +139,8 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "paper": verdict.paper,
         "holds_in": verdict.holds_in,
         "seeds": verdict.n,
+        "seeds_wanted": verdict.wanted,
+        "of_the_paper": not relation.ours,
         "p": verdict.p,
         "why": relation.why if verdict.says == "does not hold" else "",
     }
@@ -145,16 +153,17 @@ def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
         result = store.load(cell)
         state = progress_of(cell, result) if result else ""
         state = state or cell.why_not or state_of(cell, result, seeds)
+        row = cell.row if cell.table == table.name else f"{cell.table.split('/')[1]}/{cell.row}"
         for quantity in table.quantities:
             figure = figure_of(cell, quantity, result)
-            rows.append((cell.row, cell.column, quantity.head, figure.published, figure.ours, figure.difference, state))
+            rows.append((row, cell.column, quantity.head, figure.published, figure.ours, figure.difference, state))
     return rows
 
 
 def json_lines(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[dict[str, Any]]:
     """The cells of a table as data."""
     lines = []
-    for cell in (c for c in cells if c.table == table.name):
+    for cell in cells:
         result = store.load(cell)
         figures = {q.name: figure_of(cell, q, result) for q in table.quantities}
         lines.append(

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from shoal.errors import unknown
 from shoal.recipes.records import Cell, Paper, Table
 
-__all__ = ["cells_named", "tables_named"]
+__all__ = ["cells_named", "cells_of", "tables_named"]
 
 
 def tables_named(papers: Mapping[str, Paper], names: Sequence[str]) -> list[Table]:
@@ -37,11 +37,31 @@ def tables_named(papers: Mapping[str, Paper], names: Sequence[str]) -> list[Tabl
     return list(found.values())
 
 
-def cells_named(tables: Sequence[Table], rows: Sequence[str] = (), columns: Sequence[str] = ()) -> list[Cell]:
-    """Cells of tables, in the order of the rows that are asked for; `*` stands for anything in a name.
+def cells_of(papers: Mapping[str, Paper], tables: Sequence[Table]) -> list[Cell]:
+    """The cells of tables and those that their panels draw, which may be of other tables; each once.
 
     Args:
-        tables: Whose cells.
+        papers: All there are, by name.
+        tables: Some of theirs.
+
+    Returns:
+        Cells.
+
+    >>> from shoal.recipes import PAPERS
+    >>> [cell.name for cell in cells_of(PAPERS, tables_named(PAPERS, ["wecfl/fig7"]))]
+    ['wecfl/table2-fmnist-dirichlet/k10/wecfl', 'wecfl/fig3/k3/wecfl']
+    """
+    every = {cell.name: cell for paper in papers.values() for table in paper.tables for cell in table.cells}
+    own = [cell.name for table in tables for cell in table.cells]
+    drawn = [name for table in tables for panel in table.panels for name in panel.cells]
+    return [every[name] for name in dict.fromkeys((*own, *drawn))]
+
+
+def cells_named(cells: Sequence[Cell], rows: Sequence[str] = (), columns: Sequence[str] = ()) -> list[Cell]:
+    """Some of the cells, in the order of the rows that are asked for; `*` stands for anything in a name.
+
+    Args:
+        cells: Of which to choose.
         rows: Names; none: all.
         columns: Names; none: all.
 
@@ -49,11 +69,10 @@ def cells_named(tables: Sequence[Table], rows: Sequence[str] = (), columns: Sequ
         Cells.
 
     >>> from shoal.recipes import PAPERS
-    >>> tables = tables_named(PAPERS, ["fedgroup/table1"])
-    >>> [cell.row for cell in cells_named(tables, ["classes-5*"])]
+    >>> cells = cells_of(PAPERS, tables_named(PAPERS, ["fedgroup/table1"]))
+    >>> [cell.row for cell in cells_named(cells, ["classes-5*"])]
     ['classes-5', 'classes-5-sigma1.55']
     """
-    cells = [cell for table in tables for cell in table.cells]
     for kind, words, known in (
         ("row", rows, dict.fromkeys(c.row for c in cells)),
         ("column", columns, dict.fromkeys(c.column for c in cells)),
@@ -61,8 +80,8 @@ def cells_named(tables: Sequence[Table], rows: Sequence[str] = (), columns: Sequ
         for word in words:
             if not any(fnmatchcase(name, word) for name in known):
                 raise unknown(kind, word, known)
-    cells = [c for c in cells if not columns or any(fnmatchcase(c.column, word) for word in columns)]
-    return in_order(cells, rows) if rows else cells
+    found = [c for c in cells if not columns or any(fnmatchcase(c.column, word) for word in columns)]
+    return in_order(found, rows) if rows else found
 
 
 def in_order(cells: Sequence[Cell], rows: Sequence[str]) -> list[Cell]:

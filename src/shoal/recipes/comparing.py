@@ -6,6 +6,8 @@ from typing import Any
 
 from shoal.recipes.relations import Relation
 
+ABOVE: dict[str, Any] = {"least": 0, "strict": True}
+BELOW: dict[str, Any] = {"most": 0, "strict": True}
 MNIST = ("mnist-mclr", "mnist-mlp")
 LETTERS = ("femnist-mclr", "femnist-mlp")
 NAMES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from shoal.errors import RunFolderError
 from shoal.recipes import papers_code
 from shoal.recipes.drawn import drawings
 from shoal.recipes.grids import grid
-from shoal.recipes.items import ITEMS, RULE, Item, Status, count, status_of
+from shoal.recipes.items import BY_RUNS, ITEMS, RULE, Item, Status, status_of
 from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
 from shoal.recipes.records import Paper
 from shoal.recipes.relations import Known, Verdict, judge
@@ -18,6 +19,15 @@ from shoal.recipes.statements import STATEMENTS
 __all__ = ["documents", "write_documents"]
 
 FOLDER = "results/reproduce"
+HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether runs decide, and the status
+    "read: same": (False, "same"),
+    "read: departs": (False, "departs"),
+    "run: reproduced": (True, "reproduced"),
+    "run: drawn": (True, "drawn"),
+    "run: departs": (True, "departs"),
+    "not run": (True, "not run"),
+    "absent": (False, "absent"),
+}
 
 
 def documents(papers: Mapping[str, Paper], known: Known) -> dict[str, str]:
@@ -47,11 +57,8 @@ def index(
     papers: Mapping[str, Paper], known: Known, verdicts: Mapping[str, Verdict], statuses: Mapping[Item, Status]
 ) -> str:
     """The first page: how many items, statements and cells, and where they are."""
-    rows = [(name, [status for item, status in statuses.items() if item.paper == name]) for name in papers]
-    rows.append(("all", list(statuses.values())))
-    counts = [
-        [name, str(len(s)), *(str(count(s)[k]) for k in ("reproduced", "departs", "not run"))] for name, s in rows
-    ]
+    counts = {name: tally({i: s for i, s in statuses.items() if i.paper == name}) for name in papers}
+    counts["all"] = tally(statuses)
     cells = [(cell, result) for cell, result in known.values() if not cell.why_not]
     done = sum(bool(result and result.seeds_done) for _, result in cells)
     links = "\n".join(f"* [{p.title}]({name}.md): {len(p.tables)} tables and figures" for name, p in papers.items())
@@ -62,8 +69,8 @@ def index(
                 f"{MADE} `shoal reproduce` lists every table and figure with what it costs here, and runs it.",
                 f"{done} of {len(cells)} cells that can be run here have at least one complete run. "
                 + count_sentence(list(verdicts.values())),
-                f"What became of the {len(statuses)} items of the papers ([list](items.md)):",
-                grid(("paper", "items", "reproduced", "departs", "not run"), counts),
+                f"The papers have {len(statuses)} items ([list](items.md)). {counts_sentence(statuses)}",
+                grid(("paper", *HEADS), [[name, *line] for name, line in counts.items()]),
                 links,
                 "* [All statements, and whether they hold](statements.md)\n"
                 "* [What the papers' code does](../../papers-code.md)",
@@ -73,11 +80,35 @@ def index(
     )
 
 
+def tally(statuses: Mapping[Item, Status]) -> list[str]:
+    """The counts under `HEADS`."""
+    found = Counter((item.kind in BY_RUNS, status) for item, status in statuses.items())
+    return [str(found[key]) for key in HEADS.values()]
+
+
+def counts_sentence(statuses: Mapping[Item, Status]) -> str:
+    """What was judged by reading, what by runs, and what cannot be had.
+
+    >>> counts_sentence({Item("cfl", "the cut", "same", "D4"): "same"}).split(". ")[0]
+    'Methods and settings, judged by reading: 1 same, 0 departing'
+    """
+    same, departs, reproduced, drawn, apart, waiting, absent = tally(statuses)
+    return (
+        f"Methods and settings, judged by reading: {same} same, {departs} departing. "
+        f"Tables, figures and claims, judged by runs: {reproduced} reproduced, {drawn} drawn, {apart} departing, "
+        f"{waiting} not run. Not to be had: {absent}."
+    )
+
+
 def items(statuses: Mapping[Item, Status]) -> str:
     """Every item, what became of it, and where to look."""
     parts = ["# Items of the papers", MADE, RULE]
     for paper in dict.fromkeys(item.paper for item in statuses):
-        rows = [[i.what, status, evidence(i)] for i, status in statuses.items() if i.paper == paper]
+        rows = [
+            [i.what, status, evidence(i) + (f"; lacks {i.lacks}" if i.lacks else "")]
+            for i, status in statuses.items()
+            if i.paper == paper
+        ]
         parts += [f"## {paper}", grid(("item", "status", "see"), rows)]
     return "\n\n".join(parts) + "\n"
 
@@ -125,7 +156,7 @@ def numbers(verdict: Verdict) -> str:
 
 
 def write_documents(texts: Mapping[str, str], docs: Path) -> list[Path]:
-    """Write the pages below a folder.
+    """Write the pages below a folder; pictures that nothing draws any more go.
 
     Args:
         texts: What `documents` gave.
@@ -140,6 +171,9 @@ def write_documents(texts: Mapping[str, str], docs: Path) -> list[Path]:
     """
     if not docs.is_dir():
         raise RunFolderError(f"there is no folder {docs}; --write-docs is for a checkout of Shoal, run it there")
+    for path in (docs / FOLDER / "figures").glob("*.svg"):
+        if path.relative_to(docs).as_posix() not in texts:
+            path.unlink()
     found = []
     for name, text in texts.items():
         path = docs / name

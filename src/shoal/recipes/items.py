@@ -1,8 +1,7 @@
-"""What the five papers have, 231 items, and what became of each: reproduced, departs, or not run."""
+"""What the five papers have, 231 items, and what became of each, by reading and by runs."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,20 +10,25 @@ from statistics import fmean
 from typing import Literal
 
 from shoal.recipes.records import Cell
-from shoal.recipes.relations import Known, Verdict
-from shoal.recipes.store import differs
+from shoal.recipes.relations import Known, Verdict, values_of
+from shoal.recipes.store import Result, differs
 
-__all__ = ["ITEMS", "Item", "Status", "count", "status_of"]
+__all__ = ["ITEMS", "Item", "Status", "status_of"]
 
-Status = Literal["reproduced", "departs", "not run"]
-SCORES = ("best_accuracy", "last_three_accuracy")  # by which cells are judged
-NEAR, ORDER = 2.5, 0.8  # mean distance in points, and rank correlation, from which on a table is reproduced
+Status = Literal["same", "departs", "reproduced", "drawn", "not run", "absent"]
+BY_RUNS = ("cells", "curves", "claim")  # kinds of items
+NEAR, APART, ORDER = 2.5, 0.25, 0.8  # points, share of the paper's figure, rank correlation
 RULE = (
-    "A table, or row of one, is reproduced if all of its cells were run, with one seed at least, and come near the "
-    f"paper's figures: {NEAR} points on average, and in nearly the same order (rank correlation {ORDER}); where a "
-    "recipe has a variant that imitates the authors' code or data, the nearer of both counts. A figure is reproduced "
-    "if all of its curves were run. Either departs if at least half of its cells were run. A claim is reproduced if "
-    "it holds in our runs. What a method does was judged by reading paper and code; `see` says where."
+    "What a method or a setting is was judged by reading paper and code: `same` or `departs`; `see` says where. "
+    "Tables, figures and claims are judged by runs. A table, or row of one, is reproduced if all of its cells "
+    "were run with all seeds that the recipe asks for, and every quantity that the paper prints comes near: "
+    f"accuracies and F1 within {NEAR} points on average, others within {APART:.0%} of the paper's, and in nearly "
+    f"the same order (rank correlation {ORDER}). Where a recipe has variants that imitate the authors' code or "
+    "data, one of them may count, for the whole row. A figure is drawn if all of its curves were run with all "
+    "seeds; whether it shows what the paper's does is left to the statements. Either departs if at least half of "
+    "its cells have a complete run. A claim is reproduced if all of its statements hold with all seeds, and "
+    "departs if one does not hold. What lacks a part of the paper's, such as a data set or the network, departs "
+    "at most. Absent is what cannot be had."
 )
 
 
@@ -36,7 +40,9 @@ class Item:
         paper: Its name.
         what: In our words.
         kind: `same`, `differs` or `absent`, as somebody judged; or what decides: `cells`, `curves`, `claim`.
-        evidence: A file, a number of `docs/departures.md`, a reason; or a pattern of names of cells or statements.
+        evidence: A file, a number of `docs/departures.md`, a reason; or what decides: patterns of names of cells or
+            statements, or a table whose panels are meant.
+        lacks: What of the paper's is missing in what was or can be run, so that it departs at most.
 
     >>> len(ITEMS), ITEMS[0].paper
     (231, 'fedgroup')
@@ -46,6 +52,7 @@ class Item:
     what: str
     kind: Literal["same", "differs", "absent", "cells", "curves", "claim"]
     evidence: str
+    lacks: str = ""
 
 
 def read() -> tuple[Item, ...]:
@@ -68,52 +75,108 @@ def status_of(item: Item, known: Known, verdicts: Mapping[str, Verdict]) -> Stat
         verdicts: On all statements, by name.
 
     Returns:
-        One of three.
+        One of six.
 
     >>> status_of(Item("cfl", "the exact cut", "same", "D4"), {}, {})
-    'reproduced'
+    'same'
     """
-    if item.kind in ("same", "differs", "absent"):
-        judged: dict[str, Status] = {"same": "reproduced", "differs": "departs", "absent": "not run"}
-        return judged[item.kind]
-    if item.kind == "claim":
-        says = {v.says for name, v in verdicts.items() if fnmatchcase(name, item.evidence)}
-        return "departs" if "does not hold" in says else "not run" if says != {"holds"} else "reproduced"
-    cells = [cell for name, (cell, _) in known.items() if fnmatchcase(name, item.evidence) and not cell.of]
-    done = [cell for cell in cells if ours(cell, known) is not None]
-    if len(done) < len(cells):
-        return "departs" if 2 * len(done) >= len(cells) else "not run"
-    return "reproduced" if item.kind == "curves" or near(done, known) else "departs"
+    if item.kind == "same" or item.kind == "absent":
+        return item.kind
+    if item.kind == "differs":
+        return "departs"
+    found = claim_status(item, verdicts) if item.kind == "claim" else cells_status(item, known)
+    return "departs" if item.lacks and found in ("reproduced", "drawn") else found
 
 
-def ours(cell: Cell, known: Known) -> float | None:
-    """Our mean score of a cell in per cent, None if no run of it is complete."""
-    _, result = known[cell.name]
-    if result is None or differs(cell, result) is not None:
-        return None
-    score = next((s for s in SCORES if s in cell.paper), SCORES[0])
-    values = result.values(score)
-    return 100 * fmean(values.values()) if values else None
+def claim_status(item: Item, verdicts: Mapping[str, Verdict]) -> Status:
+    """A claim by its statements."""
+    mine = [v for name, v in verdicts.items() if any(fnmatchcase(name, word) for word in item.evidence.split())]
+    if any(v.says == "does not hold" for v in mine):
+        return "departs"
+    return "reproduced" if mine and all(v.says == "holds" and v.settled for v in mine) else "not run"
 
 
-def near(cells: Sequence[Cell], known: Known) -> bool:
-    """Whether the cells that have a published score come near it, in distance and in order."""
-    printed, found = [], []
-    variants: dict[str, list[Cell]] = {}
-    for cell, _ in known.values():
-        if cell.of:
-            variants.setdefault(cell.of, []).append(cell)
-    for cell in cells:
-        paper = next((cell.paper[s] for s in SCORES if cell.paper.get(s) is not None), None)
-        if paper is None:
-            continue
-        mine = [v for one in (cell, *variants.get(cell.name, ())) if (v := ours(one, known)) is not None]
-        printed.append(paper)
-        found.append(min(mine, key=lambda v: abs(v - paper)))
-    if not printed:
-        return True
-    distance = fmean(abs(a - b) for a, b in zip(printed, found, strict=True))
-    return distance <= NEAR and (len(printed) < 3 or correlation(printed, found) >= ORDER)
+def cells_status(item: Item, known: Known) -> Status:
+    """A table or a figure by its cells."""
+    cells = covered(item, known)
+    if all(is_done(cell, known) for cell in cells):
+        if item.kind == "curves":
+            return "drawn"
+        return "reproduced" if any(near(way, known) for way in ways(cells, known)) else "departs"
+    begun = sum(bool(usable(cell, known).seeds_done) for cell in cells)
+    return "departs" if 2 * begun >= len(cells) else "not run"
+
+
+def covered(item: Item, known: Known) -> list[Cell]:
+    """The paper's own cells that an item is about.
+
+    >>> from shoal.recipes import PAPERS
+    >>> known = {cell.name: (cell, None) for paper in PAPERS.values() for table in paper.tables for cell in table.cells}
+    >>> [cell.row for cell in covered(Item("fedgroup", "Fig. 1", "curves", "fedgroup/fig1"), known)]
+    ['classes-1', 'classes-3', 'classes-5', 'classes-10']
+    """
+    from shoal.recipes import PAPERS
+
+    figures = {table.name: table for paper in PAPERS.values() for table in paper.tables if table.panels}
+    names: dict[str, None] = {}
+    for word in item.evidence.split():
+        if word in figures:
+            names |= dict.fromkeys(name for panel in figures[word].panels for name in panel.cells)
+        else:
+            names |= dict.fromkeys(name for name in known if fnmatchcase(name, word))
+    return [cell for name in names if not (cell := known[name][0]).of]
+
+
+def usable(cell: Cell, known: Known) -> Result:
+    """What is stored of a cell under its settings; empty if nothing is."""
+    result = known[cell.name][1]
+    return result if result is not None and differs(cell, result) is None else Result(cell.settings)
+
+
+def is_done(cell: Cell, known: Known) -> bool:
+    return len(usable(cell, known).seeds_done) >= cell.seeds
+
+
+def ways(cells: Sequence[Cell], known: Known) -> list[list[tuple[Cell, Cell]]]:
+    """The paper's cells, each with the one of ours that is set beside it: itself, or a variant, one for all of them.
+
+    A variant is told by what its row and its column have beyond the paper's: `-shared`, `-first`. A column without such
+    a variant stands as it is.
+    """
+    variants: dict[str, dict[tuple[str, str], Cell]] = {}
+    for one, _ in known.values():
+        base = known[one.of][0] if one.of else one
+        ends = (one.row.removeprefix(base.row), one.column.removeprefix(base.column))
+        variants.setdefault(base.name, {})[ends] = one
+    found = []
+    for row, column in dict.fromkeys(ends for cell in cells for ends in variants[cell.name]):
+        chosen = [variants[cell.name].get((row, column)) or variants[cell.name].get((row, "")) for cell in cells]
+        way = [(paper, ours) for paper, ours in zip(cells, chosen, strict=True) if ours is not None]
+        if len(way) == len(cells) and all(is_done(ours, known) for _, ours in way):
+            found.append(way)
+    return found
+
+
+def near(way: Sequence[tuple[Cell, Cell]], known: Known) -> bool:
+    """Whether everything that the paper prints of some cells comes near in ours, in distance and in order."""
+    quantities = dict.fromkeys(name for paper, _ in way for name, value in paper.paper.items() if value is not None)
+    for quantity in quantities:
+        points = quantity.endswith(("accuracy", "f1"))
+        printed, found = [], []
+        for paper, ours in way:
+            value = paper.paper.get(quantity)
+            if value is not None:
+                mine = values_of(quantity, usable(ours, known))
+                if not mine:
+                    return False
+                printed.append(value)
+                found.append((100 if points else 1) * fmean(mine.values()))
+        distances = [abs(a - b) / (1 if points else abs(a)) for a, b in zip(printed, found, strict=True)]
+        if fmean(distances) > (NEAR if points else APART):
+            return False
+        if len(printed) > 2 and correlation(printed, found) < ORDER:
+            return False
+    return True
 
 
 def correlation(a: Sequence[float], b: Sequence[float]) -> float:
@@ -125,18 +188,3 @@ def correlation(a: Sequence[float], b: Sequence[float]) -> float:
     from scipy.stats import spearmanr
 
     return round(float(spearmanr(a, b).statistic), 12)
-
-
-def count(statuses: Sequence[Status]) -> Counter[Status]:
-    """How many of each.
-
-    Args:
-        statuses: Of items.
-
-    Returns:
-        Counts by status.
-
-    >>> count(["departs", "departs"])["departs"]
-    2
-    """
-    return Counter(statuses)

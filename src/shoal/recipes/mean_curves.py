@@ -30,7 +30,7 @@ def curve_name(name: str, all_: Sequence[str]) -> str:
 
 
 def mean_curve(result: Result, curve: str) -> list[tuple[int, float]]:
-    """The mean over seeds at the rounds that all of them have.
+    """The mean over complete runs at the rounds that all of them have; over unfinished ones where none is complete.
 
     Args:
         result: Of a cell.
@@ -39,13 +39,15 @@ def mean_curve(result: Result, curve: str) -> list[tuple[int, float]]:
     Returns:
         Rounds and values.
 
-    >>> runs = {s: {"curves": {"round": [1, 2], "accuracy": [0.5, v]}} for s, v in enumerate((0.6, 0.8))}
+    >>> curves = [{"round": [1, 2], "accuracy": [0.5, v]} for v in (0.6, 0.8)] + [{"round": [1], "accuracy": [0.1]}]
+    >>> runs = {s: {"complete": s < 2, "curves": c} for s, c in enumerate(curves)}
     >>> mean_curve(Result({}, runs), "accuracy")
     [(1, 0.5), (2, 0.7)]
     """
     seeds = []
-    for run in result.runs.values():
-        pairs = zip(run["curves"]["round"], run["curves"].get(curve, ()), strict=False)
+    for seed in result.seeds_done or result.runs:
+        kept = result.runs[seed]["curves"]
+        pairs = zip(kept.get("round", ()), kept.get(curve, ()), strict=False)
         seeds.append({t: v for t, v in pairs if v is not None})
     if not seeds:
         return []

@@ -97,7 +97,9 @@ def figures(history: History, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def curves(history: History, points: int, more: tuple[str, ...] = ()) -> dict[str, list[float | None]]:
-    """Accuracy, loss and discrepancy at some of the rounds, the first and the last among them.
+    """Accuracy, loss and discrepancy at some of the tested rounds, the first and the last among them.
+
+    Where no round was tested, at some of those that have any of the others.
 
     Args:
         history: The records of a run.
@@ -111,7 +113,8 @@ def curves(history: History, points: int, more: tuple[str, ...] = ()) -> dict[st
     {'round': [0, 4, 8], 'accuracy': [0.0, 0.5, 1.0]}
     """
     names = (*CURVES, *more)
-    rows = [row for row in history if any(row.get(name) is not None for name in names)]
+    tested = [row for row in history if row.get("accuracy") is not None]
+    rows = tested or [row for row in history if any(row.get(name) is not None for name in names)]
     if not rows:
         return {"round": []}
     count = min(points, len(rows))

@@ -25,9 +25,14 @@ class Figure:
         std: Their standard deviation; None: fewer than two.
         n: How many.
         digits: Shown behind the point.
+        runs: How many are complete; more than have a value where a target was not always reached.
+        target: Whether it counts until a target is reached.
+        unreached: Whether the paper says that it never was.
 
-    >>> Figure(89.4, 89.1, 0.9, 3, 1).ours, Figure(89.4, 89.1, 0.9, 3, 1).difference
+    >>> Figure(89.4, 89.1, 0.9, 3, 1, 3).ours, Figure(89.4, 89.1, 0.9, 3, 1, 3).difference
     ('89.1 ± 0.9 (3)', '-0.3')
+    >>> Figure(None, None, None, 0, 0, 3, True, True).ours, Figure(None, 40, None, 1, 0, 3, True, True).ours
+    ('never (3)', '40 (1 of 3)')
     """
 
     paper: float | None
@@ -35,17 +40,23 @@ class Figure:
     std: float | None
     n: int
     digits: int
+    runs: int = 0
+    target: bool = False
+    unreached: bool = False
 
     @property
     def published(self) -> str:
-        return "-" if self.paper is None else f"{self.paper:.{self.digits}f}"
+        if self.paper is None:
+            return "never" if self.unreached else "-"
+        return f"{self.paper:.{self.digits}f}"
 
     @property
     def ours(self) -> str:
         if self.mean is None:
-            return "-"
+            return f"never ({self.runs})" if self.target and self.runs else "-"
         spread = "" if self.std is None else f" ± {self.std:.{self.digits}f}"
-        return f"{self.mean:.{self.digits}f}{spread} ({self.n})"
+        of = f" of {self.runs}" if self.target and self.n < self.runs else ""
+        return f"{self.mean:.{self.digits}f}{spread} ({self.n}{of})"
 
     @property
     def difference(self) -> str:
@@ -74,7 +85,9 @@ def figure_of(cell: Cell, quantity: Quantity, result: Result | None) -> Figure:
     values = [quantity.scale * v for v in result.values(quantity.name).values()] if result and usable else []
     paper = cell.paper.get(quantity.name)
     mean, std = fmean(values) if values else None, stdev(values) if len(values) > 1 else None
-    return Figure(paper, mean, std, len(values), quantity.digits)
+    runs, target = len(result.seeds_done) if result and usable else 0, "_to_" in quantity.name
+    unreached = target and paper is None and quantity.name in cell.paper
+    return Figure(paper, mean, std, len(values), quantity.digits, runs, target, unreached)
 
 
 def state_of(cell: Cell, result: Result | None, seeds: int | None = None) -> State:

@@ -95,7 +95,7 @@ def cell_text(cell: Cell | None, quantity: Quantity, known: Known) -> str:
     if cell is None:
         return ""
     figure = figure_of(cell, quantity, known[cell.name][1])
-    return f"{figure.published} / {figure.ours if figure.mean is not None else 'not run'}"
+    return f"{figure.published} / {figure.ours if figure.runs else 'not run'}"
 
 
 def left_sentences(found: Sequence[tuple[Cell, Result | None]]) -> list[str]:
@@ -175,7 +175,7 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
         Cells of a table with the heads `VERDICTS`.
 
     >>> verdict_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "not run")])
-    [['a is above b', 'Table 1', 'at least +0', '-', '-', 'not run']]
+    [['a is above b', 'Table 1', 'at least 0', '-', '-', 'not run']]
     """
     return [
         [
@@ -188,7 +188,7 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
             if v.relation.right and not v.relation.ratio
             else f"{v.paper:.2f}",
             "-" if v.ours is None else v.shown + ("" if v.p is None else f", p = {v.p:.2g}"),
-            v.says,
+            v.words,
         ]
         for v in verdicts
     ]
@@ -201,13 +201,25 @@ def reasons(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def count_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How many hold.
+    """How many hold, those of the paper and ours apart.
 
     >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "not run")])
-    'Of 1 statements 0 hold in our runs, 0 do not, and 1 were not judged because a cell was not run.'
+    'Of 1 statement of the papers 0 hold in our runs, 0 do not, and 1 was not judged because a cell was not run.'
     """
-    count = {says: sum(v.says == says for v in verdicts) for says in ("holds", "does not hold", "not run")}
-    return (
-        f"Of {len(verdicts)} statements {count['holds']} hold in our runs, {count['does not hold']} do not, and "
-        f"{count['not run']} were not judged because a cell was not run."
-    )
+    own, theirs = ([v for v in verdicts if v.relation.ours == ours] for ours in (True, False))
+    some = [(theirs, "of the papers"), (own, "of our own")]
+    return " ".join(counted(mine, whose) for mine, whose in some if mine)
+
+
+def counted(verdicts: Sequence[Verdict], whose: str) -> str:
+    """A sentence of how many hold, do not, or were not judged."""
+    parts = []
+    for says, word in (("holds", "hold"), ("does not hold", "do not")):
+        mine = [v for v in verdicts if v.says == says]
+        early = sum(not v.settled for v in mine)
+        words = f"{len(mine)} {word}{' in our runs' if word == 'hold' else ''}"
+        parts.append(f"{words} ({early} of them so far, with fewer seeds than asked for)" if early else words)
+    waiting = sum(v.says == "not run" for v in verdicts)
+    noun, was = "statement" if len(verdicts) == 1 else "statements", "was" if waiting == 1 else "were"
+    why = f"and {waiting} {was} not judged because a cell was not run"
+    return f"Of {len(verdicts)} {noun} {whose} {', '.join(parts)}, {why}."

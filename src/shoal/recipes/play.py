@@ -5,9 +5,10 @@ from __future__ import annotations
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from shoal.backends import Backend
@@ -15,11 +16,11 @@ from shoal.bench.history import commit
 from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.experiment.api import resume, start
 from shoal.experiment.sweep import Point, check_taken
-from shoal.loop.plan import RoundResult
+from shoal.loop.plan import Plan, RoundResult
 from shoal.observers import Observer
 from shoal.recipes.measure import measure
 from shoal.recipes.records import Cell
-from shoal.recipes.store import Result, Store, differs
+from shoal.recipes.store import Result, Store, defaults_of, differs
 from shoal.store.environment import environment
 from shoal.store.folder import Folder
 from shoal.version import __version__
@@ -68,13 +69,16 @@ class Outcome:
 
 
 class Deadline(Observer):
-    """Ends a run after the round in which the time is over."""
+    """Ends a run after the round in which the time is over, unless it is the last one."""
 
     def __init__(self, at: float, timer: Callable[[], float]) -> None:
-        self._at, self._timer = at, timer
+        self._at, self._timer, self._last = at, timer, 0
+
+    def start(self, plan: Plan, label: str, begin: int) -> None:
+        self._last = plan.rounds
 
     def after_round(self, result: RoundResult) -> None:
-        if self._timer() >= self._at:
+        if self._timer() >= self._at and result.round < self._last:
             raise TimeOver
 
 
@@ -144,7 +148,9 @@ def play(
     Outcome(played=1, left=0, failed=())
     """
     end = None if seconds is None else timer() + seconds
-    played, failed = 0, []
+    played, failed, made = 0, [], machine()
+    for place, option in ((store.root, "--results"), (work, "--work")) if todo else ():
+        check_writable(place, option)
     for number, job in enumerate(todo, 1):
         if end is not None and timer() >= end:
             break
@@ -152,19 +158,21 @@ def play(
         watching = [*(watch(job, number, len(todo)) if watch else ()), *([Deadline(end, timer)] if end else ())]
         try:
             play_run(job, path, backend, watching, again)
-            write(job, path, store)
-            played += 1
-            if not keep:
-                shutil.rmtree(path)
+            entry = measure(Folder(path), job.cell)
         except TimeOver:
-            write(job, path, store)
+            write(job, measure(Folder(path), job.cell), store, made)
             break
         except KeyboardInterrupt:
             if (path / "records.jsonl").is_file() and any(Folder(path).rows()):
-                write(job, path, store)
+                write(job, measure(Folder(path), job.cell), store, made)
             raise
         except ShoalError as e:
             failed.append(f"{job.name}: {e}")
+            continue
+        write(job, entry, store, made)  # what cannot be written ends it all
+        played += 1
+        if not keep:
+            shutil.rmtree(path)
     return Outcome(played, len(todo) - played, tuple(failed))
 
 
@@ -185,14 +193,23 @@ def play_run(job: Job, path: Path, backend: Backend, observers: Sequence[Observe
         start(point.resolved, backend, path, observers)
 
 
-def write(job: Job, path: Path, store: Store) -> None:
+def write(job: Job, entry: Mapping[str, Any], store: Store, made: Mapping[str, Any]) -> None:
     """Put what a run gave into its cell; runs of other settings go."""
     before = store.load(job.cell)
     if before is None or differs(job.cell, before) is not None:
         before = Result(job.cell.settings)
-    made = machine()
-    entry = {"commit": made["commit"], **measure(Folder(path), job.cell)}
-    store.save(job.cell, replace(before, runs={**before.runs, job.seed: entry}, made=made))
+    runs = {**before.runs, job.seed: {"commit": made["commit"], **entry}}
+    store.save(job.cell, replace(before, runs=runs, made=made, defaults=defaults_of(job.cell)))
+
+
+def check_writable(place: Path, option: str) -> None:
+    """A sentence before the first run if a folder cannot be written to."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=place):
+            pass
+    except OSError as e:
+        raise RunFolderError(f"cannot write to {place}: {e.strerror or e}; choose another {option} DIR") from e
 
 
 def machine() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Literal
 
-from shoal.analysis.significance import paired, welch
+from shoal.analysis.significance import paired
 from shoal.recipes.records import ACCURACY, Cell
 from shoal.recipes.store import Result, Store, differs
 
@@ -24,7 +24,7 @@ class Relation:
     Attributes:
         name: Paper and a word: `flexcfl/rac-below-fedavg`.
         says: The statement, in our words.
-        source: Where the paper says it.
+        source: Where the paper says it, or what else it is about.
         left: Names of cells; their mean counts, seed by seed.
         right: Names of cells; none: left stands alone.
         least: Of left minus right, as the paper prints the quantity; None: no bound.
@@ -32,6 +32,8 @@ class Relation:
         quantity: What is compared.
         scale: What values are multiplied with to be in the paper's units.
         ratio: Left over right instead of left minus right.
+        strict: The bound itself is not enough: "above" and not "not below".
+        ours: It is a statement of ours, not of the paper, and counted apart.
         why: What is behind it if it does not hold here: our error, the setting, or the paper, and what tells.
 
     >>> Relation("p/a", "A is above B", "Table 1", ("p/t/r/a",), ("p/t/r/b",), least=0).quantity
@@ -48,6 +50,8 @@ class Relation:
     quantity: str = ACCURACY
     scale: float = 100.0
     ratio: bool = False
+    strict: bool = False
+    ours: bool = False
     why: str = ""
 
     @property
@@ -56,10 +60,13 @@ class Relation:
 
         >>> Relation("p/a", "", "", ("x",), ("y",), least=4).bounds
         'at least +4'
+        >>> Relation("p/a", "", "", ("x",), ("y",), most=0, strict=True).bounds
+        'below 0'
         """
         show = "{:g}" if self.ratio or not self.right else "{:+g}"
-        least = "" if self.least is None else f"at least {show.format(self.least)}"
-        most = "" if self.most is None else f"at most {show.format(self.most)}"
+        at_least, at_most = ("above", "below") if self.strict else ("at least", "at most")
+        least = "" if self.least is None else f"{at_least} {show.format(self.least) if self.least else 0}"
+        most = "" if self.most is None else f"{at_most} {show.format(self.most) if self.most else 0}"
         return " and ".join(filter(None, (least, most)))
 
 
@@ -74,11 +81,14 @@ class Verdict:
         std: Its standard deviation over seeds; None: fewer than two.
         holds_in: Seeds in which it holds.
         n: Seeds that are compared.
+        wanted: Seeds that the recipes ask for.
         paper: The same of the published figures; None: they are not all there.
-        p: How often chance alone gives a difference this large; None where it cannot be said.
+        p: How often chance alone brings the mean so far from the bound; None where it cannot be said.
 
     >>> Verdict(Relation("p/a", "", "", ()), "not run").shown
     'not run'
+    >>> Verdict(Relation("p/a", "", "", ()), "holds", n=2, wanted=5).words
+    'holds so far (2 of 5 seeds)'
     """
 
     relation: Relation
@@ -87,8 +97,21 @@ class Verdict:
     std: float | None = None
     holds_in: int = 0
     n: int = 0
+    wanted: int = 0
     paper: float | None = None
     p: float | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether all seeds were run that the recipes ask for."""
+        return self.says != "not run" and self.n >= self.wanted
+
+    @property
+    def words(self) -> str:
+        """The verdict, and how far it is."""
+        if self.settled or self.says == "not run":
+            return self.says
+        return f"{self.says} so far ({self.n} of {self.wanted} seeds)"
 
     @property
     def shown(self) -> str:
@@ -101,7 +124,7 @@ class Verdict:
 
 
 def judge(relation: Relation, known: Known) -> Verdict:
-    """Whether a statement holds in our runs: seed by seed where both sides share seeds, else by their means.
+    """Whether a statement holds in our runs, on average over the seeds that both sides have.
 
     Args:
         relation: The statement.
@@ -123,29 +146,28 @@ def judge(relation: Relation, known: Known) -> Verdict:
     paper = published(relation, known)
     left = mean_by_seed(relation, relation.left, known)
     right = mean_by_seed(relation, relation.right, known) if relation.right else dict.fromkeys(left, 0.0)
-    if not left or not right:
+    seeds = sorted(left.keys() & right.keys())
+    if not seeds:
         return Verdict(relation, "not run", paper=paper)
-    both = sorted(left.keys() & right.keys())
-    combine = combined(relation)
-    if both:
-        values = [combine(left[s], right[s]) for s in both]
-        ours = fmean(values)
-    else:
-        ours = combine(fmean(left.values()), fmean(right.values()))
-        values = [ours]
-    inside = [within(relation, value) for value in values]
+    values = [combined(relation)(left[s], right[s]) for s in seeds]
+    ours, holds_in = fmean(values), sum(within(relation, value) for value in values)
     says: Literal["holds", "does not hold"] = "holds" if within(relation, ours) else "does not hold"
     std = stdev(values) if len(values) > 1 else None
-    return Verdict(relation, says, ours, std, sum(inside), len(values), paper, chance(relation, left, right, both))
+    wanted = min(known[name][0].seeds for name in (*relation.left, *relation.right))
+    return Verdict(relation, says, ours, std, holds_in, len(values), wanted, paper, chance(relation, values))
 
 
-def chance(relation: Relation, left: dict[int, float], right: dict[int, float], both: list[int]) -> float | None:
-    """How often chance alone gives a difference this large: paired where at least two seeds are shared, else Welch."""
-    if relation.ratio or not relation.right:
+def chance(relation: Relation, values: list[float]) -> float | None:
+    """How often chance alone brings a mean difference so far from its bound, by the signs of the differences.
+
+    >>> chance(Relation("p/a", "", "", ("x",), ("y",), least=4), [5.0, 6.0, 5.0])  # 1, 2, 1: all signs or none
+    0.25
+    >>> chance(Relation("p/a", "", "", ("x",), ("y",), least=-1, most=1), [0.0, 0.5])  # two bounds
+    """
+    bounds = [bound for bound in (relation.least, relation.most) if bound is not None]
+    if relation.ratio or not relation.right or len(bounds) != 1 or len(values) < 2:
         return None
-    if len(both) > 1:
-        return paired([left[s] for s in both], [right[s] for s in both]).p
-    return welch(list(left.values()), list(right.values())).p
+    return paired(values, bounds * len(values)).p
 
 
 def combined(relation: Relation) -> Callable[[float, float], float]:
@@ -160,9 +182,12 @@ def within(relation: Relation, value: float) -> bool:
     >>> relation = Relation("p/a", "", "", (), least=1, most=2)
     >>> within(relation, 1.5), within(relation, 2.5)
     (True, False)
+    >>> within(Relation("p/a", "", "", (), most=0, strict=True), 0.0)
+    False
     """
-    above = relation.least is None or value >= relation.least - 1e-9
-    return above and (relation.most is None or value <= relation.most + 1e-9)
+    room = -1e-9 if relation.strict else 1e-9
+    above = relation.least is None or value >= relation.least - room
+    return above and (relation.most is None or value <= relation.most + room)
 
 
 def mean_by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> dict[int, float]:
@@ -179,15 +204,25 @@ def mean_by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> di
 
 
 def values_of(quantity: str, result: Result) -> dict[int, float]:
-    """A quantity by seed; a target that was never reached counts as the rounds of the whole run."""
+    """A quantity by seed; what is counted until a target that was never reached counts as that of the whole run.
+
+    >>> figures = {"t_comm": 9.0}
+    >>> result = Result({}, {0: {"complete": True, "rounds": 7, "figures": figures}})
+    >>> values_of("rounds_to_80", result), values_of("t_comm_to_80", result), values_of("t_comp_to_80", result)
+    ({0: 7.0}, {0: 9.0}, {})
+    """
     found = result.values(quantity)
-    if quantity.startswith("rounds_to_"):
-        found = {s: found.get(s, float(result.runs[s]["rounds"])) for s in result.seeds_done}
-    return found
+    if "_to_" not in quantity:
+        return found
+    counted = quantity.split("_to_")[0]
+    whole = {s: float(result.runs[s]["rounds"]) for s in result.seeds_done}
+    return {**(whole if counted == "rounds" else result.values(counted)), **found}
 
 
 def published(relation: Relation, known: Known) -> float | None:
-    """The paper's own figure of the relation, if it prints all that is needed; it has none of variants of ours."""
+    """The paper's own figure of the relation, if it prints all that is needed; it has none of statements of ours."""
+    if relation.ours:
+        return None
     if {printed_in(name, known) for name in relation.left} & {printed_in(name, known) for name in relation.right}:
         return None
     sides = []

@@ -10,10 +10,15 @@ from typing import Any
 
 from shoal.errors import RunFolderError
 from shoal.recipes.records import Cell
+from shoal.setup.options import own_keys
+from shoal.setup.resolve import resolve
+from shoal.store.folder import FREE
 
 __all__ = ["Result", "Store"]
 
 FORMAT = 1
+EMPTY: dict[str, Any] = {"complete": False, "rounds": 0, "figures": {}, "curves": {}}  # what every run has
+FREELY = {*FREE, "seed", "kernel", "compile", "timeout"}  # none of them decides a figure
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Result:
         settings: Those that its runs had.
         runs: What each seed gave, as `shoal.recipes.measure` keeps it.
         made: Code and machine of the last run.
+        defaults: What its runs had beside the settings, `defaults_of` the cell at that time; empty in files that were
+            written before this was kept.
 
     >>> Result({"lr": 0.1}, {0: {"complete": True, "figures": {"best_accuracy": 0.9}}}).values("best_accuracy")
     {0: 0.9}
@@ -32,6 +39,7 @@ class Result:
     settings: Mapping[str, Any]
     runs: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     made: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def values(self, figure: str) -> dict[int, float]:
         """A figure by seed, of the runs that are complete and have it.
@@ -67,7 +75,7 @@ class Store:
     >>> store, cell = Store(tempfile.mkdtemp()), Cell("p/t", "a", "x", "fedavg", {"rounds": 1})
     >>> store.load(cell) is None
     True
-    >>> store.save(cell, Result(cell.settings, {0: {"complete": True, "seconds": 1.5, "figures": {}, "curves": {}}}))
+    >>> store.save(cell, Result(cell.settings, {0: {**EMPTY, "complete": True, "seconds": 1.5}}))
     >>> store.load(cell).seconds
     1.5
     """
@@ -102,8 +110,8 @@ class Store:
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["format"] != FORMAT:
                 raise RunFolderError(f"{path} has format {found['format']}, this version of Shoal reads {FORMAT}")
-            runs = {int(run["seed"]): run for run in found["runs"]}
-            return Result(found["settings"], runs, found["made"])
+            runs = {int(run["seed"]): checked(run) for run in found["runs"]}
+            return Result(found["settings"], runs, found["made"], found.get("defaults", {}))
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise RunFolderError(f"{path} cannot be read as the result of a cell: {e}; move it away") from e
 
@@ -119,6 +127,7 @@ class Store:
             "format": FORMAT,
             "cell": cell.name,
             "settings": result.settings,
+            "defaults": result.defaults,
             "departures": cell.departures,
             "made": result.made,
         }
@@ -134,21 +143,61 @@ class Store:
             raise RunFolderError(f"cannot write {path}: {e.strerror or e}; choose another --results DIR") from e
 
 
+def checked(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A run of a file that has all that is asked of one.
+
+    >>> checked({**EMPTY, "rounds": "six"})
+    Traceback (most recent call last):
+    ValueError: rounds of a run is 'six'
+    """
+    for key, example in EMPTY.items():
+        if not isinstance(run[key], type(example)):
+            raise ValueError(f"{key} of a run is {run[key]!r}")
+    return run
+
+
+def defaults_of(cell: Cell) -> dict[str, Any]:
+    """What decides the results of a cell's runs beside its own settings: the defaults of this version of Shoal.
+
+    Args:
+        cell: The recipe.
+
+    Returns:
+        Values by key, as a file holds them.
+
+    >>> defaults_of(Cell("p/t", "a", "x", "fedprox", {"lr": 0.1}))["mu"]
+    'auto'
+    """
+    asked = resolve(cell.algorithm, None, None, cell.keys)
+    own = {key: option.default for key, option in own_keys(cell.algorithm).items() if key not in asked.own}
+    found = {**asked.settings.model_dump(), **own}
+    plain = {key: value if isinstance(value, bool | int | float | None) else str(value) for key, value in found.items()}
+    return {key: value for key, value in plain.items() if key not in FREELY and key not in cell.keys}
+
+
 def differs(cell: Cell, result: Result) -> str | None:
-    """What a result's settings have otherwise than the cell's recipe, in words; None: nothing.
+    """What a result's settings have otherwise than the cell's recipe and this version of Shoal, in words.
+
+    A key that Shoal did not have when the result was made, or no longer has, is no difference.
 
     Args:
         cell: The recipe.
         result: What is stored.
 
     Returns:
-        A few words.
+        A few words; None: nothing.
 
     >>> differs(Cell("p/t", "a", "x", "fedavg", {"lr": 0.1}), Result({"algorithm": "fedavg", "lr": 0.2}))
     'lr=0.2 where the recipe has lr=0.1'
+    >>> differs(Cell("p/t", "a", "x", "fedprox", {}), Result({"algorithm": "fedprox"}, defaults={"mu": 0.5}))
+    'mu=0.5, the default of its time, where the default is mu=auto now'
     """
     wanted = json.loads(json.dumps(cell.settings))
     for key in (*wanted, *result.settings):
         if result.settings.get(key) != wanted.get(key):
             return f"{key}={result.settings.get(key)} where the recipe has {key}={wanted.get(key)}"
+    now = defaults_of(cell) if result.defaults else {}
+    for key in (key for key in result.defaults if key in now):
+        if result.defaults[key] != now[key]:
+            return f"{key}={result.defaults[key]}, the default of its time, where the default is {key}={now[key]} now"
     return None

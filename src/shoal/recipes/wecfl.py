@@ -11,7 +11,11 @@ ACC = Quantity("last_three_accuracy", "accuracy, last three rounds %", 100)
 F1 = Quantity("last_three_f1", "macro F1, last three rounds %", 100)
 ARI = Quantity("ari", "ARI with the planted groups", digits=2)
 
-READING: dict[str, Any] = {"steps": 10, "momentum_memory": "kept"}  # of "local steps 10": departure D28, table `d28`
+READING: dict[str, Any] = {"steps": 10, "momentum_memory": "kept"}  # of "local steps 10": a first guess, see UNSETTLED
+UNSETTLED = (
+    'What "local steps 10" means is not settled yet: ten steps and momentum that clients keep are a first guess (D28), '
+    "until the readings of `wecfl/d28` were run."
+)
 COMMON: dict[str, Any] = {"rounds": 100, "selection": "all", "batch": 32, "lr": 0.001, "momentum": 0.9}
 DATA: dict[str, tuple[dict[str, Any], float]] = {  # and minutes of a run
     "fmnist": ({"data": "fashion-mnist", "model": "wecfl-fmnist"}, 12.0),
@@ -80,7 +84,7 @@ def tables(name: str, title: str, partitions: dict[str, str], figures: dict[str,
         cells = part(full, data, partitions[kind], printed)
         shown = f"{title}: {DATA[data][0]['data']}, {partitions[kind]}"
         page = "docs/results/wecfl-fmnist.md" if full == FMNIST else ""
-        found.append(Table(full, shown, cells, (ACC, F1, ARI), elsewhere=page))
+        found.append(Table(full, shown, cells, (ACC, F1, ARI), about=UNSETTLED, elsewhere=page))
     return found
 
 
@@ -138,7 +142,7 @@ PAPER = Paper(
             'What "local steps 10" may mean, on CIFAR-10 with (3, 2) classes',
             readings(),
             (ACC, F1),
-            about="One seed. The reading nearest to the paper's FedAvg and WeCFL is used for all tables.",
+            about=f"One seed. The reading nearest to the paper's FedAvg and WeCFL is meant for all tables. {UNSETTLED}",
         ),
         *tables("table2", "Planted clusters", CLUSTER_WISE, TABLE2),
         *tables("table5", "No planted clusters", CLIENT_WISE, TABLE5),
@@ -150,7 +154,7 @@ PAPER = Paper(
             figure3(),
             (ACC, F1, ARI),
             (Panel("WeCFL", "accuracy", EVERY_K),),
-            about="K = 5 and 10 are those of Table 2.",
+            about=f"K = 5 and 10 are those of Table 2. {UNSETTLED}",
         ),
         Table(
             "wecfl/fig4",
