@@ -155,7 +155,10 @@ def busy() -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- |"
     for w in found:
         for r in w["results"]:
-            times = [f"{r['ms_per_round']:.3g} ms", f"{r['ms_per_round_beside']:.3g} ms"]
+            times = [
+                f"{r[name]:,.0f} ms" if r[name] >= 100 else f"{r[name]:.1f} ms"
+                for name in ("ms_per_round", "ms_per_round_beside")
+            ]
             ratios = [f"{r[name]:.2f}" for name in ("slower", "fair", "cpu_ratio")]
             yield f"| {' | '.join([w['workload'] + ' ' + r['name'], *times, *ratios])} |"
 
