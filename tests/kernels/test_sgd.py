@@ -215,7 +215,7 @@ def test_the_kernel_is_settled_before_the_run_and_kept(tmp_path: Any) -> None:
     assert 'kernel = "native"' in (tmp_path / "auto" / "config.toml").read_text()
     shoal.run("fedavg", model="cnn", rounds=1, epochs=0, engine="serial", out=tmp_path / "cnn")
     assert 'kernel = "torch"' in (tmp_path / "cnn" / "config.toml").read_text()
-    with pytest.raises(BadInput, match="kernel=native is not possible: the model is not a chain"):
+    with pytest.raises(BadInput, match="kernel=native is not possible: the model is not made of"):
         shoal.run("fedavg", model="cnn", kernel="native", rounds=1, engine="serial")
     with pytest.raises(BadInput, match="compile=on and kernel=native exclude each other"):
         shoal.run("fedavg", kernel="native", compile="on", rounds=1, engine="serial")
