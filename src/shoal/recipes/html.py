@@ -50,8 +50,8 @@ def page_of(paper: Paper, known: Known) -> Page:
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
     sections = [table_section(table, known) for table in paper.tables if table.cells or table.panels]
     sheet = Sheet("Statements", VERDICTS, verdict_rows(verdicts))
-    first = Section("Statements", sheets=[sheet])
-    return Page(paper.title, paper.reference, count_sentence(verdicts), (), [first, *sections])
+    last = Section("Statements", sheets=[sheet])
+    return Page(paper.title, paper.reference, count_sentence(verdicts), (), [*sections, last])
 
 
 def table_section(table: Table, known: Known) -> Section:
