@@ -39,7 +39,7 @@ def test_new_results_take_their_places(tmp_path: Path, monkeypatch: pytest.Monke
     assert "| W1 plain loop, 1 thread, 300 rounds (3 timed, times 100) | 600 | |\n" in page
     assert "| W1 ratio | **75.0** | |\n\n*Start* is" in page
     assert "| W1 IFCA | 20 | 1,000 | 1.50 s | 0.0200 s | 1.25 | 0.0100 s | 1.25 |\n" in page
-    assert "| W1 shoal, 2 workers | 10 ms | 19 ms | 1.90 | 2.00 | 1.05 |\n" in page
+    assert "| W1 shoal, 2 workers | 10.0 ms | 19.0 ms | 1.90 | 2.00 | 1.05 |\n" in page
     assert "is committed yet" not in page
     assert tables.fill(page) == page
 
