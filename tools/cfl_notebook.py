@@ -15,23 +15,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from shoal.recipes.cfl import AUTHORS, NOTEBOOK
+
 DOCS = Path(__file__).parent.parent / "docs" / "results"
 SEEDS = (0, 1, 2, 3, 4)
-COMMON: dict[str, Any] = {
-    "data": "femnist:inverted=true",
-    "partition": "rotated:2:clients=10:angle=180:dirichlet=1.0:samples=10000",
-    "model": "cfl-notebook",
-    "val": 1 / 9,  # of nine tenths: eight tenths train, as in the notebook
-    "lr": 0.099,  # the notebook's 0.1 decays before the first round
-    "lr_decay": 0.99,
-    "momentum": 0.9,
-    "momentum_memory": "kept",
-    "batch": 128,
-    "epochs": 1,
-    "rounds": 80,
-    "aggregate": "plain-mean",
-    "engine": "serial",
-}
+COMMON: dict[str, Any] = {**NOTEBOOK, "engine": "serial"}
 HEAD = """# The notebook by CFL's authors
 
 Ten clients with 10,000 handwritten characters, labels by Dir(1), the images of five turned by 180 degrees; all take
@@ -77,7 +65,7 @@ COLUMNS = (
     "later cuts",
 )
 WAYS: dict[str, dict[str, Any]] = {  # of splitting: as the authors do, as Shoal does by default, not at all
-    "notebook": {"criteria": "notebook", "eps1": 0.4, "eps2": 1.6, "bipartition": "complete"},
+    "notebook": AUTHORS,
     "default": {},
     "never": {"eps1": 0.0, "eps2": 0.0},
 }

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 
-from shoal.cli.arguments import split
+from shoal.cli.arguments import named_as_file, split
 
 
 def get_ready(words: Sequence[str]) -> None:
@@ -23,7 +23,7 @@ def get_ready(words: Sequence[str]) -> None:
     """
     pairs, others = split(words)
     names = [pairs.get(key) for key in ("data", "partition", "data_seed", "seed")]
-    if any("," in name for name in names if name) or any(word.endswith(".toml") or "/" in word for word in others):
+    if any("," in name for name in names if name) or any(map(named_as_file, others)):
         return
     from shoal.data.build import build_kept, is_own  # brings numpy, whose own libraries must not wait
 

@@ -119,6 +119,15 @@ def allowed(words: Iterable[str], keys: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
+def named_as_file(word: str) -> bool:
+    """Whether a word can mean nothing but a file of settings, whether it is there or not.
+
+    >>> named_as_file("settings.toml"), named_as_file("conf/mine"), named_as_file("fedavg")
+    (True, True, False)
+    """
+    return word.endswith(".toml") or "/" in word
+
+
 def is_file(word: str) -> bool:
     """Whether a word means a TOML file; a folder, a missing file and a strange word are explained."""
     path = Path(word).expanduser()
@@ -127,7 +136,7 @@ def is_file(word: str) -> bool:
             f"{word} is a run folder; go on with `{command('resume', word)}` or repeat it: "
             + command("run", path / "config.toml")
         )
-    if word.endswith(".toml") or "/" in word:
+    if named_as_file(word):
         if not path.is_file():
             raise BadInput(f"there is no file {word}")
         return True

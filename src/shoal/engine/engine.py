@@ -281,10 +281,10 @@ class Engine:
     ) -> tuple[dict[str, Array], dict[int, str]]:
         """The same of answers that are stacked already."""
         if whole.failed is not None:
-            return self._stack(task, [], models_KP), dict.fromkeys(range(len(here)), whole.failed)
+            return self._room(task, 0, models_KP), dict.fromkeys(range(len(here)), whole.failed)
         reasons = check_all(whole.fields, task.fields, self._dims(models_KP), self.layout.dtype, here.sizes_N)
         if len(reasons) == len(here):
-            return self._stack(task, [], models_KP), reasons
+            return self._room(task, 0, models_KP), reasons
         good = [i for i in range(len(here)) if i not in reasons]
         return {name: rows[good] if reasons else rows for name, rows in whole.fields.items()}, reasons
 
