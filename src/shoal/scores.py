@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 __all__ = ["ACCURACY", "Score", "score_of"]
 
+ACRONYMS = ("auc", "rmse", "mae", "mse", "r2", "f1", "ece")  # names that are written in capitals
+
 
 @dataclass(frozen=True)
 class Score:
@@ -28,6 +30,20 @@ class Score:
     name: str = "accuracy"
     better: Literal["higher", "lower"] = "higher"
     percent: bool = True
+
+    @property
+    def title(self) -> str:
+        """What it is called in sentences and on axes.
+
+        >>> Score("rmse").title, Score("average_precision").title, ACCURACY.title
+        ('RMSE', 'average precision', 'accuracy')
+        """
+        return self.name.upper() if self.name in ACRONYMS else self.name.replace("_", " ")
+
+    @property
+    def unit(self) -> str:
+        """Its name with the unit it is shown in: `accuracy (%)`."""
+        return f"{self.title} (%)" if self.percent else self.title
 
     @property
     def sign(self) -> int:
@@ -56,6 +72,17 @@ class Score:
         if value is None:
             return "-"
         return f"{100 * value:.1f} %" if self.percent else f"{value:.4g}"
+
+    def apart(self, value: float, other: float) -> str:
+        """How far a value is from another, in words that say which is better.
+
+        >>> ACCURACY.apart(0.9, 0.36), ACCURACY.apart(0.5, 0.61)
+        ('54.0 points above', '11.0 points below')
+        >>> Score("rmse", "lower", False).apart(0.5, 0.75), Score("r2", "higher", False).apart(0.5, 0.75)
+        ('0.25 below', '0.25 below')
+        """
+        far = f"{100 * abs(value - other):.1f} points" if self.percent else f"{abs(value - other):.3g}"
+        return f"{far} {'above' if value >= other else 'below'}"
 
 
 ACCURACY = Score()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import shoal
-from shoal.loop.history import History, summarise
+from shoal.loop.history import History, partial_summary, summarise
+from shoal.scores import Score
 
 
 def row(round: int, accuracy: float, **more: Any) -> dict[str, Any]:
@@ -59,3 +62,30 @@ def test_tries_of_models_count_where_they_are_the_method_and_not_where_they_look
     assert start["traffic"]["losses"]["down"] >= 40
     assert (start["diagnostic"], first["diagnostic"]) == (["losses"], ["evaluate"])
     assert run.summary["vectors"] == 3 * first["trained"]
+
+
+RMSE = Score("rmse", "lower", percent=False)
+
+
+def test_a_score_whose_smaller_values_are_better_decides_about_best_first_and_validation() -> None:
+    rows = [
+        {"round": 1, "rmse": 0.9, "val_rmse": 0.5, "partial": False, "worst": 1.8, "time": {"round": 1.0}},
+        {"round": 2, "rmse": 0.4, "val_rmse": 0.7, "partial": False, "worst": 0.8, "time": {"round": 1.0}},
+        {"round": 3, "rmse": 0.1, "val_rmse": 0.1, "partial": True, "time": {"round": 1.0}},
+        {"round": 4, "rmse": 0.5, "val_rmse": 0.6, "partial": False, "worst": 1.0, "time": {"round": 1.0}},
+    ]
+    history = History(rows, RMSE)
+    assert history.first(0.6) is rows[1]  # the first at or below, partial ones not counted
+    assert history.first(0.3) is None
+    found = summarise(history)
+    assert (found["best_rmse"], found["best_round"], found["last_rmse"]) == (0.4, 2, 0.5)
+    assert found["median_rmse"] == 0.5  # of 0.9, 0.4, 0.5
+    assert found["last_three_rmse"] == pytest.approx(0.6)  # (0.9 + 0.4 + 0.5) / 3
+    assert (found["best_val_round"], found["rmse_at_best_val"]) == (1, 0.9)  # least on validation: 0.5
+    assert "best_accuracy" not in found
+
+
+def test_where_no_round_had_all_clients_the_best_is_by_the_score() -> None:
+    rows = [{"round": t, "rmse": v, "partial": True, "tested": 2, "tested_of": 5} for t, v in ((1, 0.7), (2, 0.3))]
+    found = partial_summary(rows, RMSE)
+    assert (found["best_partial_rmse"], found["best_partial_round"], found["last_partial_rmse"]) == (0.3, 2, 0.3)

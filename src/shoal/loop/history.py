@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from shoal.errors import ShoalError
 from shoal.loop.row import Row
+from shoal.scores import ACCURACY, Score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,14 +49,18 @@ class History(Sequence[Row]):
 
     Args:
         rows: The records, in order.
+        score: The headline figure of the run: which rounds count as tested, and which is the best.
 
     >>> history = History([{"round": 1, "accuracy": 0.5, "partial": True}, {"round": 2, "accuracy": 0.4}])
     >>> history.best()["round"], len(history)
     (2, 2)
+    >>> rows = [{"round": 1, "rmse": 0.5}, {"round": 2, "rmse": 0.7}]
+    >>> History(rows, Score("rmse", "lower", percent=False)).best()["round"]
+    1
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = list(rows)
+    def __init__(self, rows: Sequence[Row], score: Score = ACCURACY) -> None:
+        self._rows, self.score = list(rows), score
 
     @overload
     def __getitem__(self, i: int) -> Row: ...
@@ -72,11 +77,11 @@ class History(Sequence[Row]):
 
     def tested(self) -> list[Row]:
         """The rounds that were tested and in which every client had a model (departure D76)."""
-        return [r for r in self._rows if r.get("accuracy") is not None and not r.get("partial")]
+        return [r for r in self._rows if r.get(self.score.name) is not None and not r.get("partial")]
 
     def partial(self) -> list[Row]:
         """The rounds that were tested though some client had no model yet: they count for nothing but themselves."""
-        return [r for r in self._rows if r.get("accuracy") is not None and r.get("partial")]
+        return [r for r in self._rows if r.get(self.score.name) is not None and r.get("partial")]
 
     def column(self, name: str) -> list[Any]:
         """Args:
@@ -87,28 +92,31 @@ class History(Sequence[Row]):
         """
         return [r.get(name) for r in self._rows]
 
-    def best(self, by: str = "accuracy") -> Row | None:
-        """The first round with the highest value among those that count.
+    def best(self, by: str | None = None) -> Row | None:
+        """The first round with the best value among those that count.
 
         Args:
-            by: A key of records, whose larger values are better.
+            by: A key of records; by default the score. Larger values are better unless it is the score, on the test or
+                the validation split, and smaller ones of that are.
 
         Returns:
             The record; None if no round counts.
         """
-        rows = [r for r in self.tested() if r.get(by) is not None]
-        return max(rows, key=lambda r: float(r[by])) if rows else None
+        key = by or self.score.name
+        sign = self.score.sign if key in (self.score.name, self.score.key("val")) else 1
+        rows = [r for r in self.tested() if r.get(key) is not None]
+        return max(rows, key=lambda r: sign * float(r[key])) if rows else None
 
     def first(self, target: float) -> Row | None:
-        """The first round that counts and reaches an accuracy.
+        """The first round that counts and is as good as a target.
 
         Args:
-            target: An accuracy, from 0 to 1.
+            target: A value of the score, such as an accuracy from 0 to 1.
 
         Returns:
             The record; None if no round reaches it.
         """
-        return next((r for r in self.tested() if r["accuracy"] >= target), None)
+        return next((r for r in self.tested() if self.score.reaches(r[self.score.name], target)), None)
 
     def vectors(self, until: int | None = None, everything: bool = False) -> int:
         """Models sent, down and up and among servers, up to a round.
@@ -200,20 +208,21 @@ def summarise(history: History) -> Row:
     >>> found["rounds"], found["best_accuracy"], found["seconds"]
     (0, None, 1.5)
     """
-    tested, best = history.tested(), history.best()
+    score, tested, best = history.score, history.tested(), history.best()
+    name = score.name
     last, losses = tested[-3:], [r["test_loss"] for r in tested if r.get("test_loss") is not None]
     apart = [r["discrepancy"] for r in history if r.get("discrepancy") is not None]
     out: Row = {
         "rounds": history[-1]["round"] if len(history) else 0,
-        "best_accuracy": best and best["accuracy"],
+        score.key("best"): best and best[name],
         "best_round": best and best["round"],
-        "median_accuracy": median(r["accuracy"] for r in tested) if tested else None,
+        score.key("median"): median(r[name] for r in tested) if tested else None,
         "discrepancy_mean": fmean(apart) if apart else None,
         "discrepancy_variance": pvariance(apart) if apart else None,
-        "last_accuracy": tested[-1]["accuracy"] if tested else None,
+        score.key("last"): tested[-1][name] if tested else None,
         "last_f1": tested[-1].get("f1") if tested else None,
-        "last_worst": tested[-1]["worst"] if tested else None,
-        "last_three_accuracy": sum(r["accuracy"] for r in last) / len(last) if last else None,
+        "last_worst": tested[-1].get("worst") if tested else None,
+        score.key("last_three"): sum(r[name] for r in last) / len(last) if last else None,
         "last_three_f1": sum(r["f1"] for r in last) / len(last) if last and all("f1" in r for r in last) else None,
         "best_test_loss": min(losses) if losses else None,
         "last_test_loss": tested[-1].get("test_loss") if tested else None,
@@ -229,22 +238,23 @@ def summarise(history: History) -> Row:
         "bytes_with_evaluation": history.bytes(everything=True),
         "seconds": sum(r["time"]["round"] for r in history),
     }
-    chosen = history.best("val_accuracy")
+    chosen = history.best(score.key("val"))
     if chosen is not None:
-        out |= {"best_val_round": chosen["round"], "accuracy_at_best_val": chosen["accuracy"]}
-    for name in ("ari", "nmi"):
-        if tested and tested[-1].get(name) is not None:
-            out[name] = tested[-1][name]
+        out |= {"best_val_round": chosen["round"], f"{name}_at_best_val": chosen[name]}
+    for agreement in ("ari", "nmi"):
+        if tested and tested[-1].get(agreement) is not None:
+            out[agreement] = tested[-1][agreement]
     if not tested:
-        out |= partial_summary(history.partial())
+        out |= partial_summary(history.partial(), score)
     return out
 
 
-def partial_summary(rows: Sequence[Row]) -> Row:
+def partial_summary(rows: Sequence[Row], score: Score = ACCURACY) -> Row:
     """Best and last of rounds that tested some clients only, with whom they tested: for runs that have no others.
 
     Args:
         rows: Records of partial rounds.
+        score: The headline figure of the run.
 
     Returns:
         Figures by name; none without rows.
@@ -256,9 +266,10 @@ def partial_summary(rows: Sequence[Row]) -> Row:
     if not rows:
         return {}
     out: Row = {}
-    for name, row in (("best", max(rows, key=lambda r: float(r["accuracy"]))), ("last", rows[-1])):
+    best = max(rows, key=lambda r: score.sign * float(r[score.name]))
+    for name, row in (("best", best), ("last", rows[-1])):
         clients, of = coverage(row)
-        out |= {f"{name}_partial_accuracy": row["accuracy"], f"{name}_partial_round": row["round"]}
+        out |= {score.key(f"{name}_partial"): row[score.name], f"{name}_partial_round": row["round"]}
         out |= {f"{name}_partial_clients": clients, f"{name}_partial_of": of}
     return out
 

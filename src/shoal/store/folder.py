@@ -20,6 +20,7 @@ import tomli_w
 from shoal.errors import RunFolderError, ShoalError, command
 from shoal.loop.history import History
 from shoal.loop.row import Row
+from shoal.scores import score_of
 from shoal.store.environment import environment
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class Folder:
             yield row
 
     def history(self) -> History:
-        return History(list(self.rows()))
+        return History(list(self.rows()), score_of(self.config()))
 
     def truncate_after(self, round: int) -> None:
         """Forget what was written after a round."""
