@@ -14,7 +14,7 @@ import shoal
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.loop import record, similarity
-from shoal.loop.similarity import blocks, unpack
+from shoal.loop.similarity import blocks, group_cosines, unpack
 from shoal.measures import cosine
 from shoal.store.folder import Folder
 from shoal.types import Representation
@@ -58,7 +58,35 @@ def test_distances_of_local_models_are_between_where_clients_ended() -> None:
         "x", "euclidean", ("a", "b"), np.ones((2, 2)), np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([1, 0])
     )
     [block] = blocks(seen, np.arange(2))
-    assert block.tolist() == [[1.5, 2.0], [-1.5, -2.0]]  # (4, 5) and (1, 1), around their mean
+    assert block.tolist() == [[4.0, 5.0], [1.0, 1.0]]
+
+
+def test_cosines_inside_groups_and_among_them(toy: Federation) -> None:
+    """Against the local models themselves, which are far from zero: the mean of all is taken off and put on again."""
+    seen: list[Representation] = []
+
+    class Watching(shoal.WeCFL):
+        def step(self, state: Any, engine: Any, key: Any) -> Any:
+            state, record = super().step(state, engine, key)
+            assert record.representation is not None
+            seen.append(record.representation)
+            return state, record
+
+    [picture] = pictures(shoal.run(Watching(groups=3), toy, small_net, rounds=1, engine=Serial())).values()
+    rows, group = seen[0].rows_ND.astype(float), np.array(picture["group"])
+    means = np.array([rows[group == k].mean(0) for k in range(3)])
+    units, directions = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (rows, means))
+    within = (units * directions[group]).sum(1)
+    between = (directions @ directions.T)[np.triu_indices(3, 1)]
+    for name, want in (("within", within), ("between", between)):
+        np.testing.assert_allclose(picture[f"cosines_{name}"], [want.min(), want.mean(), want.max()], atol=1e-5)
+
+
+def test_cosines_leave_out_who_has_no_group_or_no_direction() -> None:
+    rows = np.array([[2.0, 0.0], [0.0, 2.0], [0.0, 0.0], [5.0, 5.0]])
+    found = group_cosines(rows @ rows.T, np.array([0, 0, 0, -1]))  # the mean is (2, 2) / 3, the third is zero
+    assert found == {"cosines_within": [round(0.5**0.5, 6)] * 3}
+    assert group_cosines(rows @ rows.T, np.array([-1] * 4)) == {}
 
 
 def test_large_cohorts_are_sampled(toy: Federation, monkeypatch: pytest.MonkeyPatch) -> None:

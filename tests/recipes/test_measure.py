@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 
 import shoal
 from shoal.loop.history import History
+from shoal.recipes.drawn import drawings
 from shoal.recipes.extras import extra_parts
 from shoal.recipes.html import page_of
 from shoal.recipes.mean_curves import mean_curve
 from shoal.recipes.measure import curves, figures, measure
 from shoal.recipes.pages import paper_page
+from shoal.recipes.points import spots
 from shoal.recipes.records import Cell, Panel, Paper, Table
 from shoal.recipes.store import Result
 from shoal.store.folder import Folder
@@ -50,7 +53,7 @@ def test_a_run_of_cfl(tmp_path: Path) -> None:
 def test_a_run_of_wecfl(tmp_path: Path) -> None:
     """The four planted groups are found in round 1 and lie in one group each from then on."""
     keys: dict[str, Any] = {"rounds": 3, "lr": 0.1, "groups": 4, "epochs": 5}
-    run, _, found = kept(tmp_path, "wecfl", ("together", "centroids"), ("ari",), **keys)
+    run, cell, found = kept(tmp_path, "wecfl", ("together", "centroids", "cosines", "maps"), ("ari",), **keys)
     assert found["curves"]["ari"][-1] == pytest.approx(run.summary["ari"], abs=1e-4)
     whole = {round_: (inside, of) for round_, inside, of in found["together"]}
     assert set(whole) == {1, 2, 3} and all(of == 4 for _, of in whole.values())
@@ -59,6 +62,42 @@ def test_a_run_of_wecfl(tmp_path: Path) -> None:
     rows = np.array([np.concatenate([p.detach().numpy().ravel() for p in model.parameters()]) for model in run.models])
     cosines = rows @ rows.T / np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(rows, axis=1))
     assert found["centroids"][0] == pytest.approx(cosines[np.triu_indices(4, 1)].min(), abs=1e-3)
+    assert [one["round"] for one in found["cosines"]] == [1, 2]
+    assert found["cosines"][0]["within"][0] > found["cosines"][0]["between"][2]  # the planted groups are apart
+    assert [one["round"] for one in found["maps"]] == [1, 2]
+    one = found["maps"][0]
+    assert one["group"] == "".join(str(k) for k in run.history[1]["likeness"]["group"])
+    assert len(one["x"]) == len(one["y"]) == 20 and max(map(abs, (*one["x"], *one["y"]))) == 100
+    panel = Panel("Map", "maps", (cell.name,))
+    table, known = (
+        Table("p/t", "A table", (cell,), panels=(panel,)),
+        {cell.name: (cell, Result(cell.settings, {0: found}))},
+    )
+    assert any("clients with the mean of their group" in part for part in extra_parts(table, known))
+    [(name, picture)] = drawings(table, known).items()
+    assert name == "p-t-0.svg" and picture.count("h0") == 2 * 20 and "round 2" in picture
+    drawn = page_of(Paper("p", "A paper", "Nobody 2000", (table,)), known).figures
+    assert [len(figure.rows) for figure in drawn] == [20, 20]
+    assert drawings(replace(table, panels=(replace(panel, cells=("p/t/r/none",)),)), {"p/t/r/none": (cell, None)}) == {}
+
+
+def test_maps_are_kept_of_one_seed(tmp_path: Path) -> None:
+    assert kept(tmp_path, "wecfl", ("maps",), rounds=1, groups=4, seed=1)[2]["maps"] == []
+
+
+def test_traffic_against_accuracy() -> None:
+    """Two cells, one of them run: its point is the mean of two seeds."""
+    cells = [Cell("p/t", "r", column, "fedavg", {"rounds": 1}) for column in "ab"]
+    figures = [{"vectors": 100, "best_accuracy": 0.8}, {"vectors": 200, "best_accuracy": 0.9}]
+    result = Result(cells[0].settings, {s: {"complete": True, "figures": f} for s, f in enumerate(figures)})
+    known = {"p/t/r/a": (cells[0], result), "p/t/r/b": (cells[1], None)}
+    panel = Panel("Traffic", "traffic", tuple(known))
+    [spot] = spots(panel, known)
+    assert (spot.number, spot.name, spot.x) == (0, "a", 150.0) and spot.y == pytest.approx(85.0)
+    table = Table("p/t", "A table", tuple(cells), panels=(panel,))
+    assert drawings(table, known)["p-t-0.svg"].count("<circle") == 1
+    [figure] = page_of(Paper("p", "A paper", "Nobody 2000", (table,)), known).figures
+    assert figure.rows == [["a", 150, 85.0]]
 
 
 def test_a_federation_is_counted(tmp_path: Path) -> None:

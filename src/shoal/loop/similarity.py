@@ -42,8 +42,12 @@ def similarity_part(record: Record, serving: Serving, federation: Source, layout
         return {}
     pick = sample_places(seen.cohort, MAX_CLIENTS, seed)
     ids = tuple(seen.cohort[i] for i in pick)
-    inner_NN = np.zeros((len(pick), len(pick)))
+    inner_NN, onto_N = np.zeros((len(pick), len(pick))), np.zeros(len(pick))
     for block in blocks(seen, pick):
+        if seen.measure == "euclidean":  # around their mean, which leaves more digits
+            mean_D = block.mean(0)
+            onto_N += block @ mean_D
+            block -= mean_D
         inner_NN += gram(block)
     if seen.measure == "cosine":
         inner_NN = cosine_from_gram(inner_NN)
@@ -52,6 +56,8 @@ def similarity_part(record: Record, serving: Serving, federation: Source, layout
     row: Row = {"what": seen.what, "measure": seen.measure, "of": len(seen.cohort), "ids": list(ids)}
     if serving.is_grouped:
         row["group"] = serving.which(ids).tolist()
+        if seen.measure == "euclidean":  # x_i x_j = (x_i - m)(x_j - m) + m x_i + m x_j - m m
+            row |= group_cosines(inner_NN + onto_N + onto_N[:, None] - onto_N.mean(), serving.which(ids))
     if federation.truth is not None:
         truth = dict(zip(federation.ids, federation.truth.tolist(), strict=True))
         row["truth"] = [truth[c] for c in ids]
@@ -77,13 +83,46 @@ def learnt_representation(record: Record, serving: Serving, layout: Layout) -> R
 
 
 def blocks(seen: Representation, pick: Array) -> Iterator[Array]:
-    """The rows of some clients, a few columns at a time; for distances around their mean, which leaves more digits."""
+    """The rows of some clients, a few columns at a time."""
     step = max(BLOCK // max(len(pick), 1), 64)
     for start in range(0, seen.rows_ND.shape[1], step):
         block = seen.rows_ND[pick, start : start + step].astype(np.float64)
         if seen.from_KD is not None and seen.which_N is not None:
             block += seen.from_KD[seen.which_N[pick], start : start + step]
-        yield block - block.mean(0) if seen.measure == "euclidean" else block
+        yield block
+
+
+def group_cosines(gram_NN: Array, group_N: Array) -> dict[str, list[float]]:
+    """How alike clients are inside groups, and groups among themselves: least, mean and largest cosine of each.
+
+    Args:
+        gram_NN: All inner products of the clients' vectors.
+        group_N: The group of each client; -1: none.
+
+    Returns:
+        `cosines_within`, of clients with the plain mean of their group, and `cosines_between`, of the means of all
+        pairs of groups, if there are any.
+
+    >>> rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+    >>> group_cosines(rows @ rows.T, np.array([0, 0, 1]))
+    {'cosines_within': [1.0, 1.0, 1.0], 'cosines_between': [0.6, 0.6, 0.6]}
+    """
+    mine_KN = np.array([group_N == k for k in np.unique(group_N[group_N >= 0])], float)
+    if not len(mine_KN):
+        return {}
+    means_KN = mine_KN / mine_KN.sum(1, keepdims=True)
+    onto_KN = means_KN @ gram_NN
+    between_KK = onto_KN @ means_KN.T
+    lengths_N, lengths_K = (np.sqrt(np.maximum(square.diagonal(), 0.0)) for square in (gram_NN, between_KK))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a vector of zeros has no direction
+        within = (onto_KN / lengths_K[:, None] / lengths_N)[mine_KN == 1]
+        between = (between_KK / np.outer(lengths_K, lengths_K))[np.triu_indices(len(mine_KN), 1)]
+    found = {"cosines_within": within[np.isfinite(within)], "cosines_between": between[np.isfinite(between)]}
+    return {
+        name: [round(float(v), 6) for v in (values.min(), values.mean(), values.max())]
+        for name, values in found.items()
+        if len(values)
+    }
 
 
 def distances(gram_NN: Array) -> tuple[Array, float]:

@@ -1,8 +1,11 @@
-"""Panels of figures as small SVG texts: mean curves of cells over rounds."""
+"""Panels of figures as small SVG texts: mean curves of cells over rounds, traffic and maps."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
+from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Table
 from shoal.recipes.relations import Known
 from shoal.recipes.store import differs
@@ -14,6 +17,7 @@ __all__ = ["drawings"]
 LINE = 15  # pixels between lines of the legend
 COLOURS = [LIGHT[f"g{k}"] for k in range(10)]
 DASHES = ("", "6 3", "2 3")
+TILES = ((0, 0), (1, 0), (0, 1), (1, 1))  # of a picture with four maps
 
 
 def drawings(table: Table, known: Known) -> dict[str, str]:
@@ -28,7 +32,7 @@ def drawings(table: Table, known: Known) -> dict[str, str]:
     """
     found = {}
     for number, panel in enumerate(table.panels):
-        picture_ = drawing(panel, known)
+        picture_ = DRAWN.get(panel.curve, drawing)(panel, known)
         if picture_:
             found[f"{table.name.replace('/', '-')}-{number}.svg"] = picture_
     return found
@@ -45,11 +49,8 @@ def drawing(panel: Panel, known: Known) -> str:
             curves.append((k, curve_name(name, panel.cells), [(float(t), scale * v) for t, v in found]))
     if not curves:
         return ""
-    values = [v for _, _, points in curves for _, v in points]
-    step = round_up((max(values) - min(values)) / 5 or 1.0)
-    low, high = step * (min(values) // step), step * -(-max(values) // step)
     last = max(t for _, _, points in curves for t, _ in points)
-    axes = Axes((0.0, last), (low, high if high > low else low + step))
+    axes = Axes((0.0, last), span([v for _, _, points in curves for _, v in points]))
     parts = axes.draw(panel.title, "round", unit)
     rising = panel.curve in ("accuracy", "ari")  # such curves leave room below, others above
     top = HEIGHT - 62 - LINE * (len(curves) - 1) if rising else TOP + 14
@@ -61,3 +62,49 @@ def drawing(panel: Panel, known: Known) -> str:
         y, x = top + LINE * place, LEFT + 0.62 * (WIDTH - LEFT - RIGHT)
         parts += [rule(x, y - 4, x + 18, y - 4, colour, 2), text(x + 24, y, name, "start")]
     return picture(parts)
+
+
+def span(values: Sequence[float]) -> tuple[float, float]:
+    """Round ends of an axis for some values.
+
+    >>> span([81.0, 94.5]), span([3.0])
+    ((80.0, 95.0), (3.0, 4.0))
+    """
+    step = round_up((max(values) - min(values)) / 5 or 1.0)
+    low, high = step * (min(values) // step), step * -(-max(values) // step)
+    return low, high if high > low else low + step
+
+
+def traffic(panel: Panel, known: Known) -> str:
+    """Best accuracy over models sent, a point for each cell."""
+    found = spots(panel, known)
+    if not found:
+        return ""
+    right = 1.25 * max(spot.x for spot in found)  # names stand on the right of points
+    axes = Axes((0.0, right), span([spot.y for spot in found]))
+    parts = axes.draw(panel.title, *TRAFFIC)
+    for spot in found:
+        (x, y), colour = axes.at(spot.x, spot.y), COLOURS[spot.number % 10]
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>')
+        parts.append(text(x + 7, y + 4, spot.name, "start", colour=colour))
+    return picture(parts)
+
+
+def maps(panel: Panel, known: Known) -> str:
+    """Up to four maps of clients, coloured by group."""
+    found = maps_of(panel, known)[: len(TILES)]
+    if not found:
+        return ""
+    parts = [text(WIDTH / 2, 22, panel.title, size=14)]
+    wide, high = WIDTH / 2, (HEIGHT - TOP) / 2
+    for one, (column, row) in zip(found, TILES, strict=False):
+        middle, centre, half = (column + 0.5) * wide, TOP + (row + 0.54) * high, 0.42 * high
+        parts.append(text(middle, TOP + row * high + 8, f"round {one['round']}"))
+        for group, places in groups_of(one).items():
+            dots = "".join(f"M{middle + half * x / 100:.0f} {centre - half * y / 100:.0f}h0" for x, y in places)
+            colour = COLOURS[group % 10] if group >= 0 else LIGHT["line"]
+            parts.append(f'<path d="{dots}" stroke="{colour}" stroke-width="4" stroke-linecap="round"/>')
+    return picture(parts)
+
+
+DRAWN: dict[str, Callable[[Panel, Known], str]] = {"traffic": traffic, "maps": maps}

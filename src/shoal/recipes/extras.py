@@ -38,7 +38,16 @@ def extra_parts(table: Table, known: Known) -> list[str]:
             similarity_rows(found),
         ),
         *titled("Planted groups that lie in one group", ("cell", "seed", "by round 1, 2, ..."), together_rows(found)),
-        *titled("Cosines of centroids, least / mean / largest", ("cell", "seed", "cosines"), centroid_rows(found)),
+        *titled(
+            "Cosines of centroids at the end, whole models, least / mean / largest",
+            ("cell", "seed", "cosines"),
+            centroid_rows(found),
+        ),
+        *titled(
+            "Cosines of local models by round, as the method compares them, least / mean / largest",
+            ("cell", "seed", "round", "clients with the mean of their group", "means of groups"),
+            cosine_rows(found),
+        ),
     ]
 
 
@@ -87,14 +96,23 @@ def centroid_rows(found: Sequence[tuple[Cell, int, Run]]) -> list[list[str]]:
     return [[label(cell), str(seed), three(run["centroids"])] for cell, seed, run in found if run.get("centroids")]
 
 
+def cosine_rows(found: Sequence[tuple[Cell, int, Run]]) -> list[list[str]]:
+    """Of the first seed of a cell, at all rounds that have a picture."""
+    rows = []
+    for cell, seed, run in found:
+        for one in run.get("cosines", ()) if seed == 0 else ():
+            rows.append([label(cell), "0", str(one["round"]), three(one["within"], 4), three(one["between"], 4)])
+    return rows
+
+
 def label(cell: Cell) -> str:
     return f"`{cell.row}/{cell.column}`"
 
 
-def three(values: Sequence[float]) -> str:
+def three(values: Sequence[float], digits: int = 2) -> str:
     """Least, mean and largest.
 
     >>> three([0.1, 0.25, 0.5])
     '0.10 / 0.25 / 0.50'
     """
-    return " / ".join(f"{value:.2f}" for value in values) or "-"
+    return " / ".join(f"{value:.{digits}f}" for value in values) or "-"

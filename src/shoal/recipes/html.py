@@ -9,17 +9,20 @@ from typing import Any
 from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages import VERDICTS, count_sentence, verdict_rows
+from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.recipes.relations import Known, judge
 from shoal.recipes.statements import STATEMENTS
 from shoal.recipes.store import differs
 from shoal.report import write
-from shoal.report.figure import Figure, NoFigure, axis, colour, dash, line, rounds_axis, text
+from shoal.report.figure import Figure, NoFigure, axis, colour, dash, line, rounds_axis, symbol, text
 from shoal.report.headline import Sheet
 from shoal.report.page import Page, Section, section
 
 __all__ = ["page_of", "write_pages"]
 
+NOT_RUN = "none of its cells was run"
+MAPPED = "Of seed 0. Neighbours stay neighbours; distances between groups mean little."
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 
 
@@ -56,7 +59,7 @@ def page_of(paper: Paper, known: Known) -> Page:
 
 def table_section(table: Table, known: Known) -> Section:
     """A table of the paper: its figures, and its cells as a sheet."""
-    drawn = section("", [panel_figure(table, k, panel, known) for k, panel in enumerate(table.panels)])
+    drawn = section("", [one for k, panel in enumerate(table.panels) for one in panel_figures(table, k, panel, known)])
     sheets = [Sheet("Cells", HEADS, rows, table.about)] if (rows := sheet_rows(table, known)) else []
     return Section(f"{table.name.split('/')[1]}: {table.title}", drawn.figures, drawn.missing, sheets)
 
@@ -74,9 +77,54 @@ def sheet_rows(table: Table, known: Known) -> list[list[str]]:
     return rows
 
 
-def panel_figure(table: Table, number: int, panel: Panel, known: Known) -> Figure | NoFigure:
-    """The curves of a panel, means over seeds."""
+def panel_figures(table: Table, number: int, panel: Panel, known: Known) -> list[Figure | NoFigure]:
+    """A panel: curves, points of traffic, or a map for each round that has one."""
     key = f"{table.name.replace('/', '-')}-{number}"
+    if panel.curve == "traffic":
+        return [traffic_figure(key, panel, known)]
+    if panel.curve == "maps":
+        return map_figures(key, panel, known)
+    return [panel_figure(key, panel, known)]
+
+
+def traffic_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
+    """Best accuracy over models sent."""
+    found = spots(panel, known)
+    if not found:
+        return NoFigure(key, panel.title, NOT_RUN)
+    traces = [
+        {
+            **line([s.x], [round(s.y, 3)], text(s.name), colour(s.number)),
+            "marker": {"color": colour(s.number), "size": 10},
+        }
+        for s in found
+    ]
+    rows: list[list[str | float | int | None]] = [[s.name, round(s.x), round(s.y, 3)] for s in found]
+    layout = {"xaxis": axis(TRAFFIC[0], rangemode="tozero"), "yaxis": axis(TRAFFIC[1])}
+    return Figure(key, panel.title, "Means over seeds, of the whole run.", ("cell", *TRAFFIC), rows, traces, layout)
+
+
+def map_figures(key: str, panel: Panel, known: Known) -> list[Figure | NoFigure]:
+    """Where clients lie, round by round, coloured by group."""
+    found: list[Figure | NoFigure] = []
+    for one in maps_of(panel, known):
+        groups = groups_of(one)
+        traces: list[dict[str, Any]] = []
+        for k, places in groups.items():
+            x, y = zip(*places, strict=True)
+            marker = {"color": colour(k), "symbol": symbol(k), "size": 7}
+            name = f"group {k}" if k >= 0 else "none"
+            traces.append({"type": "scatter", "mode": "markers", "x": x, "y": y, "name": name, "marker": marker})
+        rows: list[list[str | float | int | None]] = [[k, x, y] for k, places in groups.items() for x, y in places]
+        layout = {"xaxis": axis("t-SNE, first axis (no unit)"), "yaxis": axis("t-SNE, second axis (no unit)")}
+        title = f"{panel.title}, round {one['round']}"
+        heads = ("group", "x", "y")
+        found.append(Figure(f"{key}-round-{one['round']}", title, MAPPED, heads, rows, traces, layout))
+    return found or [NoFigure(key, panel.title, "its cell was not run, or before maps were kept")]
+
+
+def panel_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
+    """The curves of a panel, means over seeds."""
     unit, scale = SHOWN[panel.curve]
     traces: list[dict[str, Any]] = []
     rows: list[list[str | float | int | None]] = []
@@ -91,7 +139,7 @@ def panel_figure(table: Table, number: int, panel: Panel, known: Known) -> Figur
             traces.append(line(x, y, text(label), colour(k), dash=dash(k)))
             rows += [[label, a, b] for a, b in zip(x, y, strict=True)]
     if not traces:
-        return NoFigure(key, panel.title, "none of its cells was run")
+        return NoFigure(key, panel.title, NOT_RUN)
     missing = len(panel.cells) - len(traces)
     caption = "Means over seeds, from the thinned curves in results/."
     caption += f" {missing} of {len(panel.cells)} curves were not run." if missing else ""

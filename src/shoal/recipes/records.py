@@ -60,7 +60,7 @@ class Cell:
         seeds: How many runs the recipe asks for, 0 to this minus one.
         minutes: Estimate of one run on two cores, until there is a measured one.
         departures: Numbers of `docs/departures.md` in which the run is not the paper's.
-        keeps: What else is kept of a run, by the names of `shoal.recipes.measure`.
+        keeps: What else is kept of a run, by the names of `shoal.recipes.keeps`.
         curves: What else is kept by round, by the names of records, such as `test_loss`.
         counts: Whether clients and samples of the federation are figures, too.
         why_not: Why it cannot be run here; empty: it can.
@@ -107,11 +107,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Panel:
-    """A picture of a figure: curves of cells, as in the paper.
+    """A picture of a figure: curves of cells, as in the paper, or points.
 
     Attributes:
         title: Above it.
-        curve: What is drawn over rounds: `accuracy`, `loss`, `test_loss` or `discrepancy`.
+        curve: What is drawn over rounds: `accuracy`, `loss`, `test_loss`, `discrepancy` or `ari`; `traffic`: a point
+            for each cell, best accuracy over models sent; `maps`: where clients lie in the first rounds, of one cell.
         cells: Names of cells, of this table or of others.
 
     >>> Panel("MNIST", "accuracy", ("flexcfl/table3/mnist-mclr/fedavg",)).curve
