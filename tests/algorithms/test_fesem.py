@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,39 @@ def test_the_e_step_before_training_looks_at_old_solutions_and_leaves_clients_wh
     close(state.old.get(("bob",), 0.0)[0], START + 0.8 * AWAY)  # what it learnt now
     assert record.measures["moved"] == 2
     assert record.measures["F"] <= record.measures["F_before"]
+
+
+def test_who_shifted_goes_to_the_centre_nearest_to_its_last_solution_at_once() -> None:
+    # As above, but only dan is selected: ann, whose samples have another class now, goes by its last solution to centre
+    # 1 at once; bob, who did not shift, waits until it is selected.
+    def only(*names: str) -> Any:
+        return before(migration="aligned", select=lambda clients, key: names)
+
+    engine = engine_of(clients_of(FOUR))
+    state, _ = only("dan").init(engine, Key(0).at(0))
+    state, record = only("ann", "bob").step(state, engine, Key(0).at(1))  # both keep their histograms
+    engine.commit()
+    assert (record.measures["shifted"], record.measures["migrated"]) == (0, 0)
+    weight, label, count = FOUR["ann"]
+    engine.set_federation(clients_of({**FOUR, "ann": (weight, 1 - label, count)}))
+    old = state.old.put(("ann", "bob"), START + np.array([[1.5], [0.5]]) * AWAY)
+    group = state.group.put(("ann", "bob"), np.array([0, 1]))
+    centres_KP = np.array([START, START + 2 * AWAY])
+    state = replace(state, Omega_KP=centres_KP, group=group, w0_P=np.array(START), old=old)
+    state, record = only("dan").step(state, engine, Key(0).at(2))
+    assert (record.measures["shifted"], record.measures["migrated"]) == (1, 1)
+    assert state.group.get(("ann", "bob", "dan"), -1).tolist() == [1, 1, 0]
+
+
+def test_migration_needs_last_solutions_and_leaves_nothing_behind_without() -> None:
+    with pytest.raises(BadInput, match="needs e_step=before"):
+        shoal.run("fesem", make_toy(), small_net, rounds=1, engine=Serial(), groups=2, migration="aligned")
+    engine = engine_of(clients_of(FOUR))
+    state, _ = before().init(engine, Key(0).at(0))
+    _, record = before().step(state, engine, Key(0).at(1))
+    engine.commit()
+    assert "shifted" not in record.measures
+    assert all("histogram" not in memory for memory in engine.snapshot()[0].values())
 
 
 def test_the_server_s_model_is_none_of_the_centres_before_which_clients_are_assigned() -> None:

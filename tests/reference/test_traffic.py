@@ -58,6 +58,10 @@ def test_fesem() -> None:
     assert vectors("fesem", N, K, T, groups=M, init="random_models") == 2 * K * T
     # With k-means everybody trains in the first round.
     assert vectors("fesem", N, K, T, groups=M) == 2 * N + 2 * K * (T - 1)
+    own = {"init": "random_models", "e_step": "before", "migration": "aligned", "drift": "swap-all:0.3:who=warm"}
+    moving = run("fesem", N, K, T, groups=M, **own)  # FeSEM-MIG sends no more than FeSEM
+    assert sum(row["measures"]["shifted"] for row in moving.history[1:]) > 10
+    assert moving.history.vectors() == 2 * K * T
 
 
 def test_ifca_and_its_migration() -> None:

@@ -13,6 +13,7 @@ from shoal.algorithms.parts.client_space import ClientSpace, Distance, Represent
 from shoal.algorithms.parts.diagnostics import Fitted, diagnose
 from shoal.algorithms.parts.em_steps import Start, Weights, first_groups, from_new_centres, next_groups
 from shoal.algorithms.parts.first_client import first_of_each
+from shoal.algorithms.parts.migration import Migration, shifted_clients
 from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups
 from shoal.algorithms.parts.old_solutions import When, by_old_solution, check_before, how_many_moved, never_trained
@@ -68,6 +69,7 @@ class FeSEM(Algorithm):
     distance: Distance = option("euclidean", "how far clients lie from centres: euclidean, or cosine (departure D90)")
     weights: Weights = option("uniform", IMPORTANCE, alias="weighting")
     when: When = option("after", "E step after training, or before, by the last solution (D88)", key="e_step")
+    migration: Migration = option("off", "with e_step=before: who drifted has an E step at once: off, aligned, counts")
     em_steps: int = option(1, "E and M steps a round; 0: until nothing changes", low=0)
     refill: bool = option(True, "give an empty group the client farthest from its centre", key="reseed")
     clusterability_every: int = option(0, "rounds between measurements of B; 0: never", low=0)
@@ -100,11 +102,14 @@ class FeSEM(Algorithm):
         w0_P = engine.layout.init(key("init"))
         if before:
             check_before(self.em_steps, len(engine.clients), self.space.seen(w0_P[None], engine.layout))
+        elif self.migration != "off":
+            raise BadInput("migration needs e_step=before, with which the server knows what clients learnt last")
         k, purpose = int(self.groups) if drawn else 1, "centres" if drawn and before else "init"
         return State(engine.layout.init_many(k, key(purpose)), Table(), w0_P, w0_P[None][:0]), Record()
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         """Train, E step, M step: the papers' cycle from another place on (departure D57)."""
+        state, shift = self._migrate(state, engine, key("migrate"))
         was, first = state.group, self.start != "random_models" and not len(state.first_KP)
         state, cohort = (state, engine.clients.ids) if first else self._select(state, engine, key)
         train = Train(self.first_solver if first else self.solver)  # first: everybody, from w_0 (D56)
@@ -132,7 +137,11 @@ class FeSEM(Algorithm):
         group, first_KP = state.group.put(got.cohort, found.labels_N), Omega_KP if first else state.first_KP
         old = state.old.put(got.cohort, at.seen_ND) if self.when == "before" else state.old
         G_KD = found.centres_KD if self.represent == "update" else state.G_KD
-        record = Record(trained=got, measures=measures | theory, events=events, representation=self.space.shown(at))
+        if self.migration != "off":  # who has a group for the first time keeps its histogram from now on
+            shifted_clients(engine, got.cohort, self.migration, key("keep"))
+        record = Record(
+            trained=got, measures=measures | shift | theory, events=events, representation=self.space.shown(at)
+        )
         return State(Omega_KP, group, state.w0_P, first_KP, server, old, G_KD), record
 
     def serve(self, state: State) -> Serving:
@@ -143,6 +152,15 @@ class FeSEM(Algorithm):
         zeros_N = np.zeros(len(cohort), int)
         got = engine.map(Train(self.first_solver), cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
         return replace(got, which_N=self.space.nearest_first(state, got["update"], engine.layout))
+
+    def _migrate(self, state: State, engine: Engine, key: Key) -> tuple[State, dict[str, int]]:
+        """FeSEM-MIG (departure D55): clients whose labels shifted go to the centre nearest to their last solution."""
+        if self.migration == "off":
+            return state, {}
+        moved = shifted_clients(engine, state.group.ids, self.migration, key).cohort
+        group = by_old_solution(state.group, state.old, moved, self.space.centres(state, engine.layout))
+        changed = int((group.get(moved, -1) != state.group.get(moved, -1)).sum())
+        return replace(state, group=group), {"shifted": len(moved), "migrated": changed}
 
     def _select(self, state: State, engine: Engine, key: Key) -> tuple[State, Cohort]:
         """The selected clients, newcomers with a centre; with e_step=before everybody with the nearest one."""

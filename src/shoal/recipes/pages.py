@@ -157,8 +157,8 @@ def panel_sentence(table: Table, known: Known) -> list[str]:
         return []
     ready = sum(has_runs(*known[name]) for name in cells)
     drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
-    how = f"`shoal reproduce {table.name} --list --html DIR` draws it; {ready} of its {len(cells)} curves were run."
-    return [*drawn, how]
+    shown = f"{ready} of the {len(cells)} cells that it shows were run"
+    return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it; {shown}."]
 
 
 def departure_link(number: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from shoal.recipes.comparing import ABOVE, BELOW, LETTERS, MNIST, NAMES, each, pair
 from shoal.recipes.relations import Relation
 
@@ -201,5 +203,54 @@ def drift() -> list[Relation]:
             ratio=True,
             least=4.9,
             most=6.0,
+        ),
+        *migrating(all_, part),
+    ]
+
+
+def migrating(all_: str, part: str) -> list[Relation]:
+    """What is said about Fig. 6, beside the traffic of FlexCFL and IFCA-MIG."""
+    mnist, letters = "mnist-mclr", "femnist-mlp"
+    sent: dict[str, Any] = {"quantity": "vectors", "scale": 1.0, "ratio": True}
+    same = [
+        Relation(
+            f"flexcfl/fesem-mig-{row}",
+            f"FeSEM-MIG is as accurate as FeSEM, within a point, on {NAMES[row]}",
+            "section 5.3",
+            (f"flexcfl/fig6/{row}/fesem-mig",),
+            (f"{table}/{row}/fesem",),
+            least=-1,
+            most=1,
+        )
+        for row, table in ((mnist, all_), (letters, part))
+    ]
+    return [
+        *same,
+        Relation(
+            "flexcfl/traffic-fesem",
+            "FeSEM-MIG sends as little as FedAvg",
+            "section 5.3",
+            (f"flexcfl/fig6/{mnist}/fesem-mig",),
+            (f"{all_}/{mnist}/fedavg",),
+            least=0.99,
+            most=1.01,
+            **sent,
+        ),
+        Relation(
+            "flexcfl/ifca-mig",
+            "under swap all IFCA-MIG is above FedAvg on MNIST-MCLR, by 1.9 points",
+            "Fig. 6a",
+            (f"flexcfl/fig6/{mnist}/ifca-mig",),
+            (f"{all_}/{mnist}/fedavg",),
+            **ABOVE,
+        ),
+        Relation(
+            "flexcfl/traffic-eta_g",
+            "under swap part eta_g = 5 sends 11.4 % more on FEMNIST-MLP",
+            "Fig. 6b",
+            **pair(part, (letters,), "flexcfl-eta_g", "flexcfl"),
+            least=1.1,
+            most=1.13,
+            **sent,
         ),
     ]
