@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal.backends import Backend, Outcome, Unit
 from shoal.net import Net
 from shoal.seeds import Key
+from shoal.solvers import SGD
+from shoal.tasks import Train
 from shoal.types import Array, ClientData, Field, Memory, Task
 
 Spoil = Callable[[dict[str, Any]], Any]
@@ -99,3 +101,34 @@ def spoil(unit: Any, faults: Mapping[str, str]) -> Unit:
     """The unit with its task spoilt, if it is the work of clients."""
     spoilt: Unit = replace(unit, task=Faulty(unit.task, faults)) if hasattr(unit, "key") else unit
     return spoilt
+
+
+@dataclass(frozen=True)
+class Telling(Task):
+    """Trains, and tells the sums of its first inputs and labels in shapes of its own: D x 2 floats, 3 whole numbers."""
+
+    inputs: int = 6
+    solver: SGD = SGD()
+
+    name: ClassVar[str] = "tell"
+    models: ClassVar[Literal["one"]] = "one"
+    fields: ClassVar[Mapping[str, Field]] = {
+        **Train.fields,
+        "sums": Field("float", ("D", 2)),
+        "labels": Field("int", (3,), low=0),
+    }
+
+    @property
+    def dims(self) -> Mapping[str, int]:
+        return {"D": self.inputs}
+
+    def __call__(
+        self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
+    ) -> tuple[dict[str, Any], Memory]:
+        answer, memory = Train(self.solver)(net, models, data, memory, key)
+        x, y = data("train")
+        sums = np.stack([x[:2].sum(0), x[2:].sum(0)], 1).astype(np.float32)
+        return {**answer, "sums": sums, "labels": np.bincount(y, minlength=3)}, memory
+
+    def work(self, samples: int, models: int) -> tuple[int, int]:
+        return Train(self.solver).work(samples, models)

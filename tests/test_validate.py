@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import BadInput
 from shoal.types import Array, Field
-from shoal.validate import check, check_all
-from tests.support import FAULTS
+from shoal.validate import check, check_all, check_declaration, extents
+from tests.support import FAULTS, Telling
 
 FIELDS = {"update": Field("float", ("P",)), "count": Field("count"), "loss": Field("float")}
 GOOD = {"update": np.ones(3, np.float32), "count": 7, "loss": 0.5}
@@ -26,6 +27,51 @@ def test_a_right_answer_passes() -> None:
     assert judge(GOOD) is None
     assert judge({**GOOD, "count": np.int32(70)}) is None  # ten times the announced size is the limit
     assert judge({**GOOD, "count": 7.0}) is None  # a whole number, however it is written
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        (0, "the task 'tell' binds D=0 in its dims, but a dimension is a number from 1 on"),
+        (2.0, "the task 'tell' binds D=2.0 in its dims, but a dimension is a number from 1 on"),
+    ],
+)
+def test_a_letter_stands_for_a_number(inputs: Any, sentence: str) -> None:
+    check_declaration(Telling())
+    with pytest.raises(BadInput, match=sentence):
+        check_declaration(Telling(inputs=inputs))
+
+
+class Taking(Telling):
+    """Binds a letter that is the layout's."""
+
+    dims: ClassVar[Mapping[str, int]] = {"D": 6, "K": 2}
+
+
+class Unbound(Telling):
+    """Binds nothing."""
+
+    dims: ClassVar[Mapping[str, int]] = {}
+
+
+class Empty(Telling):
+    """A field without room for a number."""
+
+    fields: ClassVar[Mapping[str, Field]] = {"none": Field("int", (3, 0))}
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        (Taking(), "binds K=2 in its dims, but K stands for the models sent"),
+        (Unbound(), "declares its field 'sums' with 'D' in its shape; there are numbers from 1 on and the letters P"),
+        (Empty(), "declares its field 'none' with 0 in its shape"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_declaration_that_nobody_could_judge_is_refused(task: Telling, sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        check_declaration(task)
 
 
 @pytest.mark.parametrize("kind", [k for k in FAULTS if k != "raises"])
@@ -89,7 +135,7 @@ WRONG = ("float32", "float64", "float16", "int64", "int32", "uint64", "uint8", "
 @st.composite
 def stacked(draw: st.DrawFn, n: int, field: Field) -> Array:
     """Rows as they should be, mostly, with odd numbers in some of them; sometimes of another kind or shape."""
-    shape = tuple(DIMS[letter] for letter in field.shape)
+    shape = extents(field, DIMS)
     if draw(st.integers(0, 9)) == 0:
         shape = draw(st.sampled_from([(), (1,), (3,), (2, 3)]))
     dtype = draw(st.sampled_from(RIGHT[field.kind] if draw(st.integers(0, 4)) else WRONG))

@@ -36,6 +36,11 @@ EXPECTED: dict[str, str] = {  # a pattern of "run piece", such as "fesem * recor
     for method in ("fedmmd", "fedfusion")
     for piece in ("models.*", "records.*", "summary.*", "config.kernel")
 }
+EXPECTED |= {
+    f"{method}* {piece}": "losses travel in 4 bytes each and are counted so, no more as 8"
+    for method in ("cfl", "ifca")
+    for piece in ("records.traffic.losses", "summary.bytes_with_evaluation")
+}
 
 COMMON = {"data": "digits", "rounds": "5", "lr": "0.1", "selection": "random", "clients_per_round": "8"}
 DRIFT = "drift=swap-all:0.2+incremental:0.5:every=2+join:0.2@3+leave:0.1@4"

@@ -79,24 +79,27 @@ class ClientData(Protocol):
 
 @dataclass(frozen=True)
 class Field:
-    """What one entry of an answer must look like: its kind, its shape in letters (P, K, C) and its bounds.
+    """What one entry of an answer must look like: its kind, its shape and its bounds.
+
+    A shape is made of numbers and letters: P numbers of a model, K models sent, C classes, and those that the `dims` of
+    the task bind. Arrays of floats are as models are (32 bits, mostly); all else has 64 bits, and so is its traffic.
 
     `count` is the weight of a client: a whole number from 1 to 10^9, at most ten times the announced size. A field
     called `choice` is the number of a model or group, and becomes `which_N` of the answers.
 
     Args:
         kind: `float`, `int` or `count`.
-        shape: Letters; none: one number.
+        shape: Letters and numbers; none: one number.
         low: The least value.
         high: The greatest value; `K`: the number of one of the models sent.
         guarded: Whether it says so much that it leaves a real site only where the site's policy names it.
 
-    >>> Field("float", ("P",)).shape
-    ('P',)
+    >>> Field("float", ("D", 3)).shape
+    ('D', 3)
     """
 
     kind: Literal["float", "int", "count"]
-    shape: tuple[str, ...] = ()
+    shape: tuple[str | int, ...] = ()
     low: float | None = None
     high: float | Literal["K"] | None = None
     guarded: bool = False
@@ -278,6 +281,11 @@ class Task(ABC):
     @abstractmethod
     def work(self, samples: int, models: int) -> tuple[int, int]:
         """Samples sent forward and backward through a model on a client with so many training samples."""
+
+    @property
+    def dims(self) -> Mapping[str, int]:
+        """What letters of its own in the shapes of its fields stand for."""
+        return {}
 
     @property
     def uncounted(self) -> int:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.errors import BadInput
 from shoal.types import Answer, Array, Field, Task
 
+if TYPE_CHECKING:
+    from shoal.layout import Layout
+
 MAX_COUNT = 10**9  # no client counts more samples than this
 MAX_COUNT_RATIO = 10  # nor more than so many times the size it announced
 
 LETTERS = {"P": "the numbers of a model", "K": "the models sent", "C": "the classes"}  # of shapes in a declaration
 
+CHAINED = ("update", "count", "loss")  # what an answer must have where the next client goes on from it
+
 Dims = Mapping[str, int]
 
 
-def check_declaration(task: Task) -> None:
+def check_declaration(task: Task, chained: bool = False) -> None:
     """Refuse a task whose declaration nobody could work with, in one sentence.
 
     Args:
         task: A task that is about to be used.
+        chained: Whether clients do it one after the other.
 
     >>> from shoal.tasks import LabelHistogram
     >>> check_declaration(LabelHistogram())
@@ -35,13 +41,71 @@ def check_declaration(task: Task) -> None:
         raise BadInput(f"{task!r} is no task: derive its class from shoal.types.Task")
     if task.models not in ("one", "all", "none"):
         raise BadInput(f"the task {task.name!r} declares models={task.models!r}; it is 'one', 'all' or 'none'")
+    for letter, size in task.dims.items():
+        if letter in LETTERS or type(size) is not int or size < 1:
+            taken = (
+                f"{letter} stands for {LETTERS[letter]}" if letter in LETTERS else "a dimension is a number from 1 on"
+            )
+            raise BadInput(f"the task {task.name!r} binds {letter}={size!r} in its dims, but {taken}")
     for name, field in task.fields.items():
-        for letter in field.shape:
-            if letter not in LETTERS:
-                known = ", ".join(f"{k} ({what})" for k, what in LETTERS.items())
+        for axis in field.shape:
+            if not (axis in LETTERS or axis in task.dims or (type(axis) is int and axis >= 1)):
+                known = ", ".join(f"{k} ({what})" for k, what in {**LETTERS, **task.dims}.items())
                 raise BadInput(
-                    f"the task {task.name!r} declares its field {name!r} with the letter {letter!r}; there are {known}"
+                    f"the task {task.name!r} declares its field {name!r} with {axis!r} in its shape; there are numbers "
+                    f"from 1 on and the letters {known}, and its dims may bind others"
                 )
+    missing = [name for name in CHAINED if chained and name not in task.fields]
+    if missing:
+        raise BadInput(f"the task {task.name!r} cannot be done in a chain: its answer has no {missing[0]!r}")
+
+
+def extents(field: Field, dims: Dims) -> tuple[int, ...]:
+    """The shape of a field in numbers.
+
+    Args:
+        field: As a task declares it.
+        dims: What the letters of shapes stand for.
+
+    Returns:
+        Its lengths.
+
+    >>> extents(Field("float", ("D", 3)), {"D": 64})
+    (64, 3)
+    """
+    return tuple(axis if isinstance(axis, int) else dims[axis] for axis in field.shape)
+
+
+def shape_letters(task: Task, layout: Layout, models: int) -> Dims:
+    """What the letters in the shapes of a task's fields stand for.
+
+    Args:
+        task: May bind letters of its own.
+        layout: Of the models.
+        models: How many of them are sent.
+
+    Returns:
+        Numbers by letter.
+    """
+    return {**task.dims, "P": layout.size, "K": models, "C": layout.classes}
+
+
+def stored_as(field: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The numbers of a field as they travel and are kept: arrays of floats as models are, all else in 64 bits.
+
+    Args:
+        field: As a task declares it.
+        dtype: That of models.
+
+    Returns:
+        A dtype.
+
+    >>> stored_as(Field("float", ("K",)), np.dtype("float32")).name, stored_as(Field("float"), np.dtype("float32")).name
+    ('float32', 'float64')
+    """
+    if field.kind != "float":
+        return np.dtype(np.int64)
+    return dtype if field.shape else np.dtype(np.float64)
 
 
 def has_cohort_form(task: Task, form: str = "for_cohort") -> bool:
@@ -142,7 +206,7 @@ def check_all(
 
 def _sound(rows_N: Array, field: Field, dims: Dims, dtype: np.dtype[Any], announced_N: Array) -> Array:
     """Which rows are right beyond doubt: of the kind declared, finite, within bounds and far from any overflow."""
-    shape, kind = tuple(dims[letter] for letter in field.shape), rows_N.dtype
+    shape, kind = extents(field, dims), rows_N.dtype
     wanted = kind == np.int64 if field.kind != "float" else kind == dtype if shape else kind == np.float64
     if rows_N.shape[1:] != shape or not wanted or (field.kind == "count" and shape):
         return np.zeros(len(rows_N), bool)
@@ -172,7 +236,7 @@ def _judge(name: str, value: Any, field: Field, dims: Dims, dtype: np.dtype[Any]
     if not isinstance(value, np.ndarray | np.generic | int | float) or isinstance(value, bool):
         return f"{name} is a {type(value).__name__}, not a number or an array"
     array: Array = np.asarray(value)
-    shape = tuple(dims[letter] for letter in field.shape)
+    shape = extents(field, dims)
     if array.shape != shape:
         return f"{name} has shape {array.shape}, not {shape}"
     kinds = {"float": "f", "int": "iu", "count": "iuf"}[field.kind]

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from tests.backends.ray_cluster import Struck, cluster, shoot
 from tests.conftest import small_net
+from tests.support import Telling
 
 import shoal
-from shoal.backends import RayWorkers, ray_pool
+from shoal.backends import Backend, RayWorkers, Serial, ray_pool
 from shoal.backends.ray_pool import RayWorker
 from shoal.data.federation import Federation
 from shoal.engine import Engine
@@ -143,6 +144,25 @@ def test_who_kills_two_actors_or_takes_too_long_is_left_out_and_nobody_else(two_
     assert reasons == {"c01": "failed: its Ray worker process died twice", "c02": "late: no answer after 2 s"}
     assert set(got.cohort) == set(toy.ids) - {"c01", "c02"}
     assert os.getpid() not in got["pid"]
+
+
+@pytest.mark.slow
+def test_answers_of_declared_shapes_come_back(two_nodes: Any, toy: Federation) -> None:
+    def told(backend: Backend) -> list[Any]:
+        engine = Engine(backend, Layout.of(small_net, toy.sample()))
+        engine.set_federation(toy)
+        w_KP = engine.layout.init_many(1, Key(3))
+        got = [
+            engine.map(Telling(), toy.ids, w_KP, np.zeros(len(toy.ids), int), Key(0)),
+            engine.chain(Telling(), [toy.ids[:3]], w_KP, np.zeros(1, int), Key(0)),
+        ]
+        return [answers[name].tolist() for answers in got for name in Telling.fields]
+
+    workers = RayWorkers(address=two_nodes.address)
+    try:
+        assert told(workers) == told(Serial())
+    finally:
+        workers.close()
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[fl
 from flwr.app import Array as FlowerArray
 from flwr.app import ArrayRecord, ConfigRecord, Error, Message, RecordDict
 from tests.flower.grid import OPEN, federation_of, records
+from tests.support import Telling
 
 import shoal
 from shoal.backends import Backend, Serial
@@ -28,7 +29,7 @@ from shoal.flower.backend import Flower
 from shoal.flower.federation import LivingSites
 from shoal.flower.messages import TREE, to_content
 from shoal.flower.nodes import Nodes
-from shoal.flower.policy import Policy, default_policy
+from shoal.flower.policy import Allowed, Policy, default_policy
 from shoal.flower.records import LOST, Answered, Asked, Hello, Site, pack
 from shoal.layout import Layout
 from shoal.loop.plan import RoundResult
@@ -304,6 +305,32 @@ def test_noise_comes_from_a_secret_of_the_device(toy: Federation, tmp_path: Path
         assert histograms(Flower(nodes, "r"), sites, 0.2) != told[-1]
     told.append(histograms(Serial(), toy, 0.1))
     assert told[0] != told[1] != told[2] != told[0]
+
+
+def told(backend: Backend, source: Source, task: Telling) -> list[Any]:
+    """What two clients tell, and a chain of two."""
+    engine = Engine(backend, Layout.of(small_net, source.sample()))
+    engine.set_federation(source)
+    w_KP = engine.layout.init_many(1, Key(3))
+    one = engine.ask(task, source.ids[:2], w_KP, np.zeros(2, int), Key(0))
+    if one.failed:
+        return [f.reason for f in one.failed]
+    two = engine.chain(task, [source.ids[2:4]], w_KP, np.zeros(1, int), Key(0))
+    return [got[name].tolist() for got in (one, two) for name in task.fields]
+
+
+def test_answers_of_declared_shapes_leave_a_site_if_its_policy_names_them(toy: Federation, tmp_path: Path) -> None:
+    policy = Policy({**OPEN.tasks, "Telling": Allowed(tuple(Telling.fields), {"inputs": 10})})
+    _, nodes = federation_of(tmp_path / "a", lambda round: toy, model=small_net, policy=policy)
+    sites = LivingSites(nodes).at_round(0)[0]
+    assert told(Flower(nodes, "r"), sites, Telling()) == told(Serial(), toy, Telling())
+    wrong = ["sums has shape (6, 2), not (7, 2)"] * 2
+    assert told(Flower(nodes, "r"), sites, Telling(inputs=7)) == wrong
+    wide = ["the site's policy allows Telling with inputs up to 10 only, not 11"] * 2
+    assert told(Flower(nodes, "r"), sites, Telling(inputs=11)) == wide
+    _, nodes = federation_of(tmp_path / "b", lambda round: toy, model=small_net)
+    refused = ["the site's policy does not allow the task Telling"] * 2
+    assert told(Flower(nodes, "r"), LivingSites(nodes).at_round(0)[0], Telling()) == refused
 
 
 def test_how_often_is_counted_over_runs(toy: Federation, tmp_path: Path) -> None:

@@ -132,10 +132,17 @@ class Chain:
             now_P = now_P + update_P
             count, loss = count + int(out.answer["count"]), loss + int(out.answer["count"]) * float(out.answer["loss"])
             keep.update(out.memories)
+            last = out.answer
         if not count:
             return Outcome(None, {}, tuple(failed), tuple(events))
         update_P = update_P if came == 1 else now_P - start_P  # of a single client: its own, unrounded
-        return Outcome({"update": update_P, "count": count, "loss": loss / count}, keep, tuple(failed), tuple(events))
+        answer = {
+            **last,
+            "update": update_P,
+            "count": count,
+            "loss": loss / count,
+        }  # other fields: as the last one says
+        return Outcome(answer, keep, tuple(failed), tuple(events))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from shoal.data.samples import View
 from shoal.errors import ShoalError
 from shoal.tasks.evaluate import SLICE, Evaluate, poll
 from shoal.types import Array, Bulk, Cohort, Field
+from shoal.validate import Dims, extents
 
 FEW = 20  # times more samples than are asked for: sorting those is less work than marking all
 
@@ -113,7 +114,7 @@ def distinct(index_S: Array, samples: int) -> tuple[Array, Array]:
 
 
 def in_bulk(
-    bulk: Bulk, fields: Mapping[str, Field], pool: Pool, backend: Backend, models_KP: Array, classes: int
+    bulk: Bulk, fields: Mapping[str, Field], pool: Pool, backend: Backend, models_KP: Array, dims: Dims
 ) -> dict[str, Array]:
     """The answers of the clients of a pool.
 
@@ -123,21 +124,19 @@ def in_bulk(
         pool: The clients.
         backend: Where samples go through models.
         models_KP: The models sent.
-        classes: Classes that a model tells apart.
+        dims: What the letters of shapes stand for.
 
     Returns:
         The fields, stacked in the order of the pool.
     """
+    classes = dims["C"]
     several = [range(len(models_KP)) if job.which < 0 else [job.which] for job in pool.jobs]
     pieces = [(k, job.samples, job.turns) for job, ks in zip(pool.jobs, several, strict=True) for k in ks]
     plain = getattr(type(bulk), "forward", None) is Evaluate.forward
     rows = backend.log_probabilities(pieces, models_KP) if plain else None
     said = iter(in_slices(bulk, pieces, backend, models_KP, classes) if rows is None else rows)
-    dims = {"C": classes}
     out: dict[str, Array] = {
-        name: np.zeros(
-            (len(pool.cohort), *(dims[letter] for letter in f.shape)), np.float64 if f.kind == "float" else np.int64
-        )
+        name: np.zeros((len(pool.cohort), *extents(f, dims)), np.float64 if f.kind == "float" else np.int64)
         for name, f in fields.items()
     }
     for job, ks in zip(pool.jobs, several, strict=True):

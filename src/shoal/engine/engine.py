@@ -20,7 +20,7 @@ from shoal.layout import Layout
 from shoal.net import PLAIN, Arithmetic
 from shoal.seeds import Key
 from shoal.types import Answers, Array, Cohort, CohortAnswers, Failure, Memory, Roster, Task, expect
-from shoal.validate import check, check_all, check_declaration, has_cohort_form
+from shoal.validate import check, check_all, check_declaration, extents, has_cohort_form, shape_letters, stored_as
 
 NOBODY: Array = np.zeros(0, np.int64)
 
@@ -130,7 +130,7 @@ class Engine:
         in_memory = self._federation.in_memory if self._backend.holds_data else None
         if task.bulk is not None and in_memory is not None and models_KP is not None:
             pool = self._pool(in_memory, task.bulk.split, here, sent)
-            fields = in_bulk(task.bulk, task.fields, pool, self._backend, models_KP, self.layout.classes)
+            fields = in_bulk(task.bulk, task.fields, pool, self._backend, models_KP, self._dims(task, models_KP))
             self._count(task, len(here), len(here), models_KP)
             return Answers(here.clients, sent, fields, here.gone, models_KP)
         whole = None
@@ -161,9 +161,9 @@ class Engine:
         Returns:
             One row per group in which somebody succeeded, named by its number, and who failed.
         """
-        check_declaration(task)
+        check_declaration(task, chained=True)
         models_KP = self._fitting(task, models_KP)
-        dims = self._dims(models_KP)
+        dims = self._dims(task, models_KP)
         chains: list[Chain] = []
         absent: list[Failure] = []
         for group, k in zip(groups, which_M, strict=True):
@@ -258,7 +258,7 @@ class Engine:
         """Every client is a unit: answers that can be used, stacked, and by row why the others cannot."""
         asked = list(zip(here.clients, which_N.tolist(), here.sizes_N.tolist(), strict=True))
         units = [OneClient(task, client, k, key.of(client), size, self._timeout) for client, k, size in asked]
-        dims, reasons, events = self._dims(models_KP), dict[int, str](), dict[int, Any]()
+        dims, reasons, events = self._dims(task, models_KP), dict[int, str](), dict[int, Any]()
         rows = self._room(task, len(units), models_KP)
         for i, out in self._backend.run(units, models_KP):  # each is let go of when it is written down
             events[i] = out.events
@@ -282,7 +282,7 @@ class Engine:
         """The same of answers that are stacked already."""
         if whole.failed is not None:
             return self._room(task, 0, models_KP), dict.fromkeys(range(len(here)), whole.failed)
-        reasons = check_all(whole.fields, task.fields, self._dims(models_KP), self.layout.dtype, here.sizes_N)
+        reasons = check_all(whole.fields, task.fields, self._dims(task, models_KP), self.layout.dtype, here.sizes_N)
         if len(reasons) == len(here):
             return self._room(task, 0, models_KP), reasons
         good = [i for i in range(len(here)) if i not in reasons]
@@ -294,16 +294,13 @@ class Engine:
             self._ledger.events += [dict(event) for event in outcomes[i].events]
         return [outcomes[i] for i in range(len(units))]
 
-    def _dims(self, models_KP: Array | None) -> Mapping[str, int]:
-        return {"P": self.layout.size, "K": 0 if models_KP is None else len(models_KP), "C": self.layout.classes}
+    def _dims(self, task: Task, models_KP: Array | None) -> Mapping[str, int]:
+        return shape_letters(task, self.layout, 0 if models_KP is None else len(models_KP))
 
     def _room(self, task: Task, count: int, models_KP: Array | None) -> dict[str, Array]:
         """Room for so many answers, by field."""
-        dims, fields = self._dims(models_KP), {}
-        for name, spec in task.fields.items():
-            kind = np.int64 if spec.kind != "float" else self.layout.dtype if spec.shape else np.float64
-            fields[name] = np.empty((count, *(dims[letter] for letter in spec.shape)), kind)
-        return fields
+        dims, kind = self._dims(task, models_KP), self.layout.dtype
+        return {name: np.empty((count, *extents(f, dims)), stored_as(f, kind)) for name, f in task.fields.items()}
 
     def _stack(self, task: Task, answers: Sequence[Mapping[str, Any]], models_KP: Array | None) -> dict[str, Array]:
         fields = self._room(task, len(answers), models_KP)
@@ -313,17 +310,15 @@ class Engine:
         return fields
 
     def _count(self, task: Task, asked: int, came: int, models_KP: Array | None, sizes_N: Array = NOBODY) -> None:
-        """Vectors sent to those asked and back from those who answered; bytes of the other fields beside them; what
+        """Vectors sent to those asked and back from those who answered; the bytes of all fields, as they are; what
         clients of these sizes worked.
         """
-        dims = self._dims(models_KP)
+        dims, fields = self._dims(task, models_KP), task.fields.values()
         sent = {"one": 1, "all": dims["K"], "none": 0}[task.models] if models_KP is not None else 0
         extra = min(task.uncounted, sent)
-        back = sum(f.shape == ("P",) for f in task.fields.values())
-        small = sum(8 * prod(dims[s] for s in f.shape) for f in task.fields.values() if f.shape != ("P",))
-        count = Count(
-            asked * sent, came * back, asked * sent * self.layout.bytes, came * (back * self.layout.bytes + small)
-        )
+        back = sum(prod(extents(f, dims)) // dims["P"] for f in fields if "P" in f.shape)
+        size = sum(stored_as(f, self.layout.dtype).itemsize * prod(extents(f, dims)) for f in fields)
+        count = Count(asked * sent, came * back, asked * sent * self.layout.bytes, came * size)
         count.uncounted = asked * extra
         for size, times in Counter(sizes_N.tolist()).items():
             forward, backward = task.work(size, dims["K"])

@@ -32,7 +32,7 @@ from shoal.seeds import Key
 from shoal.setup.arithmetic import check_bfloat16
 from shoal.solvers.fusion import Fused
 from shoal.types import Array, Task
-from shoal.validate import check
+from shoal.validate import check, check_declaration, shape_letters
 from shoal.version import __version__
 
 __all__ = ["SiteAtWork"]
@@ -130,7 +130,7 @@ class SiteAtWork:
         client, task, kind = unit.client, unit.task, type(unit.task).__name__
         if client not in place.federation.roster.ids:
             return failed(unit, "is not at this site")
-        reason = self._policy.refuses(task, self._counts.of(client, kind))
+        reason = self._policy.refuses(task, self._counts.of(client, kind)) or misdeclared(task)
         if reason:
             return failed(unit, reason)
         if self._policy.tasks[kind].times is not None:
@@ -143,7 +143,7 @@ class SiteAtWork:
         if out.answer is None:
             return replace(failed(unit, without_text(out.failed[0].reason)), events=events)
         layout = place.net.layout
-        dims = {"P": layout.size, "K": len(asked.models), "C": layout.classes}
+        dims = shape_letters(task, layout, len(asked.models))
         reason = check(out.answer, task.fields, dims, layout.dtype, place.federation.roster.size(client))
         if reason:
             return replace(failed(unit, reason), events=events)
@@ -180,6 +180,15 @@ class SiteAtWork:
         if self._model is None:
             raise BadInput("the run has a model of its own; make the app of the sites with client_app(model=...)")
         return self._model
+
+
+def misdeclared(task: Task) -> str | None:
+    """Why nobody could judge the answers of a task, or None."""
+    try:
+        check_declaration(task)
+    except BadInput as e:
+        return str(e)
+    return None
 
 
 def without_text(reason: str) -> str:

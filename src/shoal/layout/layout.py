@@ -56,6 +56,7 @@ class Layout:
         outputs: How many there are.
         dtype: Of the vector.
         channels_last: Whether images go through with their channels innermost, which is faster.
+        input_shape: Of one sample, where that is a single array.
 
     >>> layout = Layout.of(lambda: nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)), np.zeros((1, 3)))
     >>> layout.size, layout.trainable, layout.outputs
@@ -70,6 +71,7 @@ class Layout:
     outputs: int
     dtype: Any = np.dtype(np.float32)
     channels_last: bool = False  # images go through the module with their channels innermost, which is faster
+    input_shape: tuple[int, ...] = ()  # of one sample, where that is a single array
 
     @classmethod
     def of(cls, model: ModelFactory | nn.Module, sample: Array, dtype: str = "float32") -> Layout:
@@ -93,7 +95,9 @@ class Layout:
             raise BadInput("the model has no trainable parameter")
         linear = tuple(name for name, m in module.named_modules() if isinstance(m, nn.Linear))
         outputs, innermost = try_model(module, sample), takes_channels_last(module, sample)
-        layout = cls(factory, tuple(parts), linear, outputs, np.dtype(dtype), innermost)
+        layout = cls(
+            factory, tuple(parts), linear, outputs, np.dtype(dtype), innermost, tuple(getattr(sample, "shape", ())[1:])
+        )
         vars(layout)["probe"] = untouched
         for name, role, tensor in tensors(module):
             if role == "counters" and not torch.equal(tensor, tensor.to(layout.torch_dtype).to(tensor.dtype)):
