@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import small_net
+from tests.report.records import regression
 
 import shoal
 from shoal.analysis.advice import Advice, advise
-from shoal.analysis.advice.across import worth
+from shoal.analysis.advice.across import advise_across, worth
 from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.loop.history import History
+from shoal.scores import Score
+from shoal.store.folder import Folder
 
 
 def rows(*parts: dict[str, Any], **always: Any) -> History:
@@ -245,3 +249,36 @@ def test_chains_that_are_long_enough_need_no_word() -> None:
     assert "chains" not in said("fedgsp", {"beta": 10}, chained((10, 0), (14, 7)))  # half of them
     assert "chains" not in said("fedgsp", {"beta": 1}, chained((1, 1)))  # one group of one client: there is no other
     assert "chains" not in said("fedgsp", {"beta": 10}, rows({}, {"measures": {"groups": 20}}))  # a run of former times
+
+
+# ------------------------------------------------------------------------------------------------------- other scores
+
+RMSE = Score("rmse", "lower", percent=False)
+
+
+def test_a_score_of_which_less_is_better_falls_and_rises_the_other_way() -> None:
+    """Best 10 in round 5, 14 at the end: worse by more than a twentieth. And 100 falling to 82: still better."""
+    worse = [{"round": t, "rmse": v} for t, v in enumerate([20, 16, 13, 11, 10, 14, 14, 14])]
+    found = {a.about: a for a in advise("fedavg", {}, History(worse, RMSE))}
+    assert found["rmse"].text.startswith("RMSE rose from 10 in round 4 to 14 in the last three tests")
+    better = [{"round": t, "rmse": 100 - 2 * t} for t in range(10)]
+    found = {a.about: a for a in advise("fedavg", {}, History(better, RMSE))}
+    assert found["rounds"].text == "RMSE still falls (84 to 82 over the last tests): play more rounds"
+    assert "rmse" not in found
+
+
+def test_whether_groups_are_worth_it_goes_by_the_score(tmp_path: Path) -> None:
+    """IFCA's 0.3 is better than 0.6 of one model for all; the other way round, groups gain nothing."""
+    good = [regression(tmp_path / "a", [0.6], "fedavg"), regression(tmp_path / "b", [0.3], "ifca")]
+    [told] = advise_across([Folder(path) for path in good])
+    assert told.text == "groups are worth it: ifca is ahead of one model (fedavg 0.6, ifca 0.3)"
+    bad = [regression(tmp_path / "c", [0.3], "fedavg"), regression(tmp_path / "d", [0.6], "ifca")]
+    [told] = advise_across([Folder(path) for path in bad])
+    assert told.text.startswith("groups gain nothing over one model")
+
+
+def test_the_mean_of_all_groups_is_held_against_the_score() -> None:
+    row = {"round": 1, "rmse": 0.50, "rmse_mean": 0.51, "group_size": [3, 3], "groups": 2}
+    about = [a.about for a in advise("ifca", {}, History([{**row, "rmse_mean": 0.501}], RMSE))]
+    assert about == ["need"]  # within a hundredth
+    assert advise("ifca", {}, History([{**row, "rmse_mean": 0.9}], RMSE)) == []

@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.records import regression
 
 import shoal
-from shoal.analysis.compare import differs, figures_of, spread
+from shoal.analysis.compare import compare, compare_runs, differs, figures_of, spread
+from shoal.analysis.significance import differences
+from shoal.analysis.table import tabulate
+from shoal.errors import BadInput
 from shoal.loop.history import History, summarise
 
 
@@ -107,3 +111,56 @@ def test_a_folder_that_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> N
         shoal.compare(tmp_path / "nowhere")
     with pytest.raises(shoal.ShoalError, match=r"is not a run folder: it has no config\.toml"):
         shoal.compare(tmp_path)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[Path]:
+    """Two runs of RMSE: the second is better at its best (0.3 against 0.4), the first in the end (0.4 against 0.5)."""
+    return [
+        regression(tmp_path / "a", [0.9, 0.6, 0.4], "fedavg"),
+        regression(tmp_path / "b", [0.8, 0.3, 0.5], "ifca"),
+    ]
+
+
+def test_less_is_better_where_the_score_says_so(two: list[Path]) -> None:
+    lines = compare_runs(two, target=0.45)
+    found = tabulate(lines)
+    heads = [q.head for q in found.columns]
+    assert heads[:4] == ["best RMSE", "at val RMSE", "last 3 RMSE", "worst RMSE"]
+    assert [row[0].shown() for row in found.rows] == ["0.4000", "0.3000"]
+    assert [row[0].best for row in found.rows] == [False, True]
+    assert [line.figures["rounds_to_target"].mean for line in lines] == [3, 2]  # type: ignore[union-attr]
+    aim = dict(found.meanings(0.45))
+    assert [m for head, m in aim.items() if head.short == "rounds to"] == ["first round that reaches the target (0.45)"]
+    [apart] = differences(lines)
+    assert (apart.setting, apart.against) == ("fedavg", "ifca")
+    assert apart.mean == pytest.approx(0.1)
+
+
+def test_further_metrics_are_columns_that_nothing_is_best_in(two: list[Path]) -> None:
+    found = tabulate(compare_runs(two))
+    at = [q.key for q in found.columns].index("last_mae")
+    assert [(row[at].shown(), row[at].best) for row in found.rows] == [("0.2000", False), ("0.2500", False)]
+
+
+def test_what_is_measured_besides_does_not_make_a_setting_another(tmp_path: Path) -> None:
+    paths = [regression(tmp_path / "a", [0.5]), regression(tmp_path / "b", [0.6], seed=1, metrics="rmse")]
+    [line] = compare_runs(paths)
+    assert line.name == "ifca"
+    assert line.values["last_mae"] == (0.25, 0.3)
+
+
+def test_runs_of_different_scores_are_one_sentence(two: list[Path], tmp_path: Path) -> None:
+    shoal.run("fedavg", rounds=1, engine="serial", out=tmp_path / "digits")
+    told = r"different scores, RMSE \(fedavg, ifca\) and accuracy \(fedavg\), and cannot be ranked together"
+    with pytest.raises(BadInput, match=told):
+        compare([*two, tmp_path / "digits"])
+
+
+def test_a_target_is_a_value_of_the_score(two: list[Path], tmp_path: Path) -> None:
+    assert compare_runs(two, target=12.5)[0].reached == 1  # an RMSE may be above 1, and less is better
+    with pytest.raises(BadInput, match="a target is a value of RMSE, not nan"):
+        compare_runs(two, target=float("nan"))
+    shoal.run("fedavg", rounds=1, engine="serial", out=tmp_path / "digits")
+    with pytest.raises(BadInput, match=r"a target is an accuracy between 0 and 1, not 80"):
+        compare(tmp_path / "digits", target=80)

@@ -141,3 +141,36 @@ def test_latex_holds_the_table_with_the_best_in_bold(shoal: Shoal, runs: Path) -
     figure = best["figures"]["best_accuracy"]
     assert cells[best["name"]] == rf"\textbf{{{100 * figure['mean']:.1f}$\pm${100 * figure['std']:.1f}}}"
     assert sum("textbf" in cell for cell in cells.values()) == 1
+
+
+def test_columns_and_names_are_chosen_in_every_format(shoal: Shoal, runs: Path) -> None:
+    words = ("compare", "runs", "--columns", "groups,best_accuracy", "--names", "One model, Alone")
+    text = shoal(*words).stdout.splitlines()
+    assert text[0].split() == ["setting", "runs", "models", "best", "%"]
+    assert [line.split("  ")[0] for line in text[2:4]] == ["One model", "Alone"]
+    found = json.loads(shoal(*words, "--format", "json").stdout)
+    assert [line["name"] for line in found["comparison"]] == ["One model", "Alone"]
+    assert list(found["comparison"][0]["figures"]) == list(found["figures"]) == ["groups", "best_accuracy"]
+    assert found["score"] == {"name": "accuracy", "better": "higher", "percent": True}
+    table = list(csv.DictReader(io.StringIO(shoal(*words, "--format", "csv").stdout)))
+    assert [row["setting"] for row in table] == ["One model", "Alone"]
+    assert "ari" not in table[0] and "best_accuracy_std" in table[0]
+    assert r"setting & runs & models & best \%" in shoal(*words, "--format", "latex").stdout
+    apart = shoal("compare", "runs", "--differences", "--names", "A,B", "--against", "B", "--format", "json").stdout
+    assert [(d["setting"], d["against"]) for d in json.loads(apart)["differences"]] == [("A", "B")]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--columns", "best"), "unknown column 'best'"),
+        (("--names", "A"), "1 names are given for 2 settings, which are in this order: fedavg; local"),
+        (("--names", "A,A"), "two settings cannot both be called 'A'"),
+    ],
+)
+def test_columns_and_names_that_do_not_fit_are_a_sentence(
+    shoal: Shoal, runs: Path, words: tuple[str, ...], told: str
+) -> None:
+    found = shoal("compare", "runs", *words)
+    assert found.exit_code == 2
+    assert told in found.stderr

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from shoal.cli.failures import Interrupted
 from shoal.cli.progress import ProgressDisplay, showing_progress
 from shoal.loop.plan import Plan, RoundResult
+from shoal.scores import Score
 
 
 class Clock:
@@ -132,3 +134,12 @@ def test_an_accuracy_of_some_clients_says_of_how_many() -> None:
     display.start(plan(1), "flexcfl", 0)
     display.after_round(result(1, accuracy=0.908, partial=True, tested=78, tested_of=1000))
     assert "accuracy 90.8 % of 78 of 1,000 clients  groups 1" in text.getvalue()
+
+
+def test_another_score_is_told_by_its_name_and_as_it_is() -> None:
+    screen, text = console()
+    display = ProgressDisplay(screen, timer=Clock())
+    display.start(replace(plan(1), score=Score("rmse", "lower", percent=False)), "fedavg", 0)
+    display.after_round(result(1, rmse=0.12345))
+    display.stop()
+    assert text.getvalue() == "fedavg  round 1/1  RMSE 0.1235  groups 1  loss 1.50  0:00 left\n"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 
+from shoal.loop.history import History, summarise
 from shoal.loop.similarity import pack
+from shoal.scores import score_of
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -66,3 +70,30 @@ def likeness(ids: list[str], group: Any, truth: Any, of: int, rng: np.random.Gen
     found: dict[str, Any] = {"what": "updates", "measure": "cosine", "of": of, "ids": ids, "x": x, "y": y}
     found |= {"share": [0.5, 0.2], "scale": 1.0, "group": group.tolist(), "truth": truth.tolist()}
     return {**found, "pairs": pack((raw + raw.T) / 2)}
+
+
+def regression(path: Path, values: Sequence[float], algorithm: str = "ifca", seed: int = 0, **settings: Any) -> Path:
+    """A complete run folder whose score is RMSE, so that less is better, with MAE (half of it) beside it.
+
+    Four clients in two groups; those of group 0 have 0.9, those of group 1 1.1 times the value of a round.
+    """
+    ids, total, group = [f"c{i}" for i in range(4)], [10, 10, 10, 10], [0, 0, 1, 1]
+    config: dict[str, Any] = {"format": 1, "algorithm": algorithm, "data": "own", "model": "mlp", "seed": seed}
+    config |= {"rounds": len(values), "score": "rmse", "score_better": "lower", "score_percent": False}
+    config |= {"metrics": "rmse,mae", "task": "regression", **settings}
+    rows: list[dict[str, Any]] = [{"round": 0, "traffic": {}, "left_out": 0, "groups": 2, "time": {"round": 0.1}}]
+    for t, value in enumerate(values, 1):
+        by_group = [0.9 * value, 1.1 * value]
+        row: dict[str, Any] = {"round": t, "traffic": traffic(t), "left_out": 0, "time": {"round": 0.1}}
+        row |= {"trained": 4, "loss": value**2, "test_loss": value**2, "partial": False, "worst": 1.1 * value}
+        row |= {"rmse": value, "mae": value / 2, "val_rmse": value, "groups": 2, "group_size": [2, 2]}
+        row |= {"group_rmse": by_group, "group_mae": [v / 2 for v in by_group], "group_loss": [v**2 for v in by_group]}
+        row["members"] = {"ids": ids, "group": group}
+        row["clients"] = {"ids": ids, "total": total, "rmse": [by_group[k] for k in group]}
+        rows.append(row)
+    path.mkdir(parents=True)
+    (path / "config.toml").write_text(tomli_w.dumps(config))
+    (path / "records.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (path / "events.jsonl").write_text("")
+    (path / "summary.json").write_text(json.dumps(summarise(History(rows, score_of(config)))))
+    return path

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from shoal.analysis.quantities import FIGURES
-from shoal.errors import BadInput, RunFolderError
+from shoal.analysis.further import Further, further_of
+from shoal.analysis.quantities import Quantity, quantities
+from shoal.errors import BadInput, RunFolderError, listing
 from shoal.loop.history import History, summarise
+from shoal.scores import ACCURACY, Score, score_of
 from shoal.setup.settings import Settings
 from shoal.store.folder import OWN, Folder, no_run
 from shoal.store.sweep_file import as_asked, runs_of_sweep
@@ -27,6 +29,7 @@ NOT_TELLING = (
     "model_digest",
     "checkpoint_every",
     "track",
+    "metrics",
     "format",
     "algorithm",
 )  # do not make a setting another
@@ -68,6 +71,8 @@ class Line:
         reached: How many runs reached the target.
         seeds: Of the runs, in their order.
         values: The figures of the single runs.
+        score: The headline figure of the runs; all lines of a comparison have the same.
+        further: Other metrics that some of them recorded.
 
     >>> Line("fedavg", ("runs/a",), True, {"best_accuracy": Spread(0.5, None, 1)}).figures["best_accuracy"].mean
     0.5
@@ -80,6 +85,32 @@ class Line:
     reached: int = 0
     seeds: tuple[int, ...] = ()
     values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    score: Score = ACCURACY
+    further: tuple[Further, ...] = ()
+
+
+def figures_for(lines: Sequence[Line]) -> dict[str, Quantity]:
+    """What the figures of some lines mean, by key: those of their score, and of every metric that one of them has.
+
+    >>> list(figures_for([Line("a", (), True, {}, score=Score("rmse", "lower", percent=False))]))[0]
+    'best_rmse'
+    """
+    further = tuple(dict.fromkeys(metric for line in lines for metric in line.further))
+    return quantities(lines[0].score if lines else ACCURACY, further)
+
+
+def renamed(lines: Sequence[Line], names: Sequence[str]) -> list[Line]:
+    """The lines under other names, given in their order; a sentence unless there is one of its own for each.
+
+    >>> [line.name for line in renamed([Line("ifca groups=3", (), True, {})], ["IFCA, three groups"])]
+    ['IFCA, three groups']
+    """
+    if len(names) != len(lines):
+        here = "; ".join(line.name for line in lines)
+        raise BadInput(f"{len(names)} names are given for {len(lines)} settings, which are in this order: {here}")
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise BadInput(f"two settings cannot both be called {twice[0]!r}; give each a name of its own")
+    return [replace(line, name=name) for line, name in zip(lines, names, strict=True)]
 
 
 Paths = str | Path | Iterable[str | Path]
@@ -134,7 +165,7 @@ def compare(paths: Paths, target: float | None = None) -> list[Line]:
 
     Args:
         paths: Folders of runs, or of sweeps, or of both; one of them is enough.
-        target: An accuracy; how many rounds and megabytes it took is then told, too.
+        target: A value of the score, such as an accuracy; how many rounds and megabytes it took is then told, too.
 
     Returns:
         A line per setting, with the spread of every figure over its seeds.
@@ -144,20 +175,41 @@ def compare(paths: Paths, target: float | None = None) -> list[Line]:
     >>> [(line.name, len(line.runs)) for line in compare(paths)]
     [('fedavg', 2)]
     """
-    check_target(target)
     return compare_runs(expand(paths), target)
 
 
-def check_target(target: float | None) -> None:
-    if target is not None and not 0 < target <= 1:
-        raise BadInput(f"a target is an accuracy between 0 and 1, not {target}")
+def check_target(target: float | None, score: Score = ACCURACY) -> None:
+    """A sentence for a target that no run could have."""
+    if target is None:
+        return
+    if score.percent and not 0 < target <= 1:
+        article = "an" if score.title[0] in "aeiouAEIOU" else "a"
+        raise BadInput(f"a target is {article} {score.title} between 0 and 1, not {target}")
+    if not math.isfinite(target):
+        raise BadInput(f"a target is a value of {score.title}, not {target}")
+
+
+def one_score(configs: Iterable[Config]) -> Score:
+    """The score that runs share; a sentence if they do not.
+
+    >>> one_score([{"algorithm": "fedavg"}, {"algorithm": "ifca", "score": "accuracy"}]).name
+    'accuracy'
+    """
+    found: dict[Score, list[str]] = {}
+    for config in configs:
+        found.setdefault(score_of(config), []).append(str(config.get("algorithm")))
+    if len(found) > 1:
+        told = listing([f"{score.title} ({', '.join(dict.fromkeys(names))})" for score, names in found.items()])
+        raise BadInput(f"these runs have different scores, {told}, and cannot be ranked together; compare those of one")
+    return next(iter(found), ACCURACY)
 
 
 def compare_runs(paths: Sequence[Path], target: float | None = None) -> list[Line]:
     """The same for run folders alone, which are not looked into for others."""
-    check_target(target)
     folders = [Folder(p) for p in paths]
-    flat = [as_asked(f.config()) for f in folders]
+    configs = [f.config() for f in folders]
+    check_target(target, one_score(configs))
+    flat = [as_asked(config) for config in configs]
     for config in flat:
         for key, mark in (("data", "fingerprint"), ("model", "model_digest")):
             if config.get(key) == OWN:
@@ -183,20 +235,29 @@ def differs(key: str, mine: Config, everybody: Sequence[Config], alike: Sequence
 
 
 def line_of(name: str, members: Sequence[Folder], target: float | None) -> Line:
-    rows = [figures_of(f.history(), f.summary(), target) for f in members]
-    values = {key: tuple(r[key] for r in rows) for key in FIGURES}
+    configs, histories = [f.config() for f in members], [f.history() for f in members]
+    score = one_score(configs)
+    further = [m for c, h in zip(configs, histories, strict=True) for m in further_of(c, h)]
+    keys = quantities(score, tuple(dict.fromkeys(further)))
+    rows = [figures_of(h, f.summary(), target, keys) for h, f in zip(histories, members, strict=True)]
+    values = {key: tuple(r[key] for r in rows) for key in keys}
     figures = {key: spread(found) for key, found in values.items()}
-    seeds = tuple(int(f.config()["seed"]) for f in members)
+    seeds = tuple(int(config["seed"]) for config in configs)
     reached = sum(r["rounds_to_target"] is not None for r in rows)
     complete = all(f.summary() is not None for f in members)
-    return Line(name, tuple(str(f.path) for f in members), complete, figures, reached, seeds, values)
+    folders = tuple(str(f.path) for f in members)
+    return Line(name, folders, complete, figures, reached, seeds, values, score, tuple(dict.fromkeys(further)))
 
 
-def figures_of(history: History, summary: Mapping[str, Any] | None, target: float | None) -> dict[str, float | None]:
-    found = {**summarise(history), **(summary or {})}
+def figures_of(
+    history: History, summary: Mapping[str, Any] | None, target: float | None, keys: Iterable[str] | None = None
+) -> dict[str, float | None]:
+    tested = history.tested()
+    last = {f"last_{name}": v for name, v in (tested[-1] if tested else {}).items() if isinstance(v, int | float)}
+    found = {**last, **summarise(history), **(summary or {})}
     hit = history.first(target) if target is not None else None
     return {
-        **{key: found.get(key) for key in FIGURES},
+        **{key: found.get(key) for key in keys or quantities(history.score)},
         "rounds_to_target": hit and hit["round"],
         "megabytes_to_target": hit and history.bytes(hit["round"]) / 1e6,
         "test_loss_at_target": hit and hit.get("test_loss"),

@@ -1,119 +1,73 @@
-"""The figures of a comparison, each declared once: its head, unit and meaning, which way is better, how it is shown."""
+"""The figures of a comparison, each declared once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-__all__ = ["FIGURES", "Quantity"]
+from shoal.analysis.further import Further
+from shoal.analysis.quantity import Quantity, Shown, cost, loss, scored, share
+from shoal.scores import ACCURACY, Score
+
+__all__ = ["FIGURES", "Quantity", "quantities"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Quantity:
-    """One figure of a run. Terminal, CSV, LaTeX, JSON and HTML read all they show of it from here.
+def of_score(score: Score) -> list[Quantity]:
+    """How well a run serves its clients, by its score. Columns of accuracies are headed by their unit alone."""
+    plain, title = score == ACCURACY, score.title
+    unit = "%" if plain else f"{title} %" if score.percent else title
+    best = f"best {title} over all rounds in which every client had a model"
+    at_val = f"test {title} in the round of best validation {title}"
+    worst = f"mean {title} of the worst tenth of the clients, last round"
+    told: list[tuple[str, str, str, str, Shown]] = [
+        (score.key("best"), "best", "best", best, "always"),
+        (f"{score.name}_at_best_val", "at val", "at best val.", at_val, "always"),
+        (score.key("median"), "median", "median", f"median {title} over the same rounds", "rarely"),
+        (score.key("last_three"), "last 3", "last three", f"mean {title} of the last three tested rounds", "always"),
+        ("last_worst", "worst", "worst tenth", worst, "always"),
+    ]
+    return [
+        scored(score, key, f"{head} {unit}", long if plain else f"{title}, {long}", meaning, shown)
+        for key, head, long, meaning, shown in told
+    ]
+
+
+def quantities(score: Score = ACCURACY, further: Sequence[Further] = ()) -> dict[str, Quantity]:
+    """The figures of runs with a score, by key, in the order of columns.
 
     Args:
-        key: its name in JSON and CSV, and for `--figure`.
-        head: of its column where room is scarce, unit included.
-        title: of its column on a page, where the unit follows unless it is named.
-        meaning: what it is, in a phrase.
-        better: which way is better; None where neither is.
-        unit: what it is shown in; `%` for shares of 1.
-        digits: decimals that are shown; large numbers and counts have fewer.
-        count: a whole number in every run, and shown as one where a mean is whole too.
-        ranked: whether the best of its column is marked.
-        shown: in every table, in those with rarer figures too, or in none (JSON and CSV have all).
+        score: their headline figure.
+        further: other metrics that some of them recorded.
 
-    >>> FIGURES["seconds"].better, FIGURES["best_accuracy"].better, FIGURES["groups"].better
-    ('lower', 'higher', None)
+    Returns:
+        Figures by key; `FIGURES` are those of accuracy.
+
+    >>> list(quantities(Score("rmse", "lower", percent=False)))[:3]
+    ['best_rmse', 'rmse_at_best_val', 'median_rmse']
     """
-
-    key: str
-    head: str
-    title: str
-    meaning: str
-    better: Literal["higher", "lower"] | None
-    unit: str = ""
-    digits: int = 1
-    count: bool = False
-    ranked: bool = False
-    shown: Literal["always", "rarely", "never"] = "always"
-
-    @property
-    def scale(self) -> float:
-        """What a value is multiplied by to be shown in the unit."""
-        return 100.0 if self.unit == "%" else 1.0
-
-    @property
-    def long_head(self) -> str:
-        """The head of its column on a page.
-
-        >>> [FIGURES[key].long_head for key in ("best_accuracy", "ari", "megabytes_to_target")]
-        ['best (%)', 'ARI', 'MB to target']
-        """
-        return f"{self.title} ({self.unit})" if self.unit and self.unit not in self.title else self.title
-
-    def rounded(self, value: float) -> float:
-        """The value in its unit, as far as its shown digits tell.
-
-        >>> FIGURES["best_accuracy"].rounded(0.93421)
-        93.4
-        """
-        return round(self.scale * value, self._decimals(self.scale * value))
-
-    def text(self, value: float) -> str:
-        """The value in its unit, as text.
-
-        >>> [FIGURES[key].text(3.0) for key in ("groups", "megabytes", "ari")], FIGURES["megabytes"].text(1234.5)
-        (['3', '3.0', '3.00'], '1,234')
-        """
-        value = self.scale * value
-        return f"{value:,.{self._decimals(value)}f}"
-
-    def _decimals(self, value: float) -> int:
-        if (self.digits == 1 and abs(value) >= 1000) or (self.count and value == round(value)):
-            return 0
-        return self.digits
-
-
-def share(key: str, head: str, title: str, meaning: str, shown: Literal["always", "rarely", "never"]) -> Quantity:
-    """A share of 1 that is shown in percent: more is better."""
-    return Quantity(
-        key=key, head=head, title=title, meaning=meaning, better="higher", unit="%", ranked=True, shown=shown
+    *scores, worst = of_score(score)
+    partial = scored(
+        score,
+        score.key("best_partial"),
+        "some %" if score == ACCURACY else f"some {score.title}",
+        "best of some clients",
+        f"where no round had all clients: best {score.title} of those that had a model",
+        "never",
     )
+    others = [of_further(metric) for metric in further]
+    found = [*scores, *F1, worst, *others, *COMMON, partial, *PARTIAL]
+    return {quantity.key: quantity for quantity in found}
 
 
-def cost(key: str, head: str, title: str, unit: str, meaning: str, rare: bool = False) -> Quantity:
-    """Something that is spent: less is better, but the least of it is no merit by itself."""
-    shown: Literal["always", "rarely"] = "rarely" if rare else "always"
-    return Quantity(key=key, head=head, title=title, meaning=meaning, better="lower", unit=unit, shown=shown)
+def of_further(metric: Further) -> Quantity:
+    """A metric that is not the score: its value in the last tested round."""
+    score = metric.score
+    unit = f"{score.title} %" if score.percent else score.title
+    found = scored(score, score.key("last"), unit, score.title, f"{score.title} of the last tested round", "always")
+    return found if metric.ranked else replace(found, better=None, ranked=False)
 
 
-def loss(key: str, head: str, title: str, meaning: str) -> Quantity:
-    """A mean test loss: less is better."""
-    return Quantity(
-        key=key, head=head, title=title, meaning=meaning, better="lower", digits=3, ranked=True, shown="rarely"
-    )
-
-
-DECLARED = (
-    share(
-        "best_accuracy",
-        "best %",
-        "best",
-        "best accuracy over all rounds in which every client had a model",
-        "always",
-    ),
-    share(
-        "accuracy_at_best_val",
-        "at val %",
-        "at best val.",
-        "test accuracy in the round of best validation accuracy",
-        "always",
-    ),
-    share("median_accuracy", "median %", "median", "median accuracy over the same rounds", "rarely"),
-    share("last_three_accuracy", "last 3 %", "last three", "mean accuracy of the last three tested rounds", "always"),
+F1 = (
     share(
         "last_three_f1",
         "F1 %",
@@ -122,13 +76,8 @@ DECLARED = (
         "always",
     ),
     share("last_f1", "last F1 %", "last macro F1", "macro F1 of the last round alone", "rarely"),
-    share(
-        "last_worst",
-        "worst %",
-        "worst tenth",
-        "mean accuracy of the worst tenth of the clients, last round",
-        "always",
-    ),
+)
+COMMON = (
     loss("best_test_loss", "best loss", "best test loss", "least mean test loss over the rounds that count, in nats"),
     loss("last_test_loss", "last loss", "last test loss", "mean test loss of the last round"),
     Quantity(
@@ -238,13 +187,8 @@ DECLARED = (
     ),
     cost("passes", "passes", "passes", "", "samples sent through models on clients, in thousands", rare=True),
     cost("seconds", "time s", "time", "s", "time of all rounds"),
-    share(
-        "best_partial_accuracy",
-        "some %",
-        "best of some clients",
-        "where no round had all clients: best accuracy of those that had a model",
-        "never",
-    ),
+)
+PARTIAL = (
     Quantity(
         key="best_partial_clients",
         head="some",
@@ -264,4 +208,4 @@ DECLARED = (
         shown="never",
     ),
 )
-FIGURES: Mapping[str, Quantity] = {quantity.key: quantity for quantity in DECLARED}
+FIGURES: Mapping[str, Quantity] = quantities()

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal
 
-from shoal.analysis.compare import Line
-from shoal.analysis.quantities import FIGURES
+from shoal.analysis.compare import Line, figures_for
 from shoal.errors import BadInput, unknown
+from shoal.scores import ACCURACY
 
 __all__ = ["Difference", "differences", "holm", "paired", "sign_flips", "welch"]
 
@@ -149,7 +149,7 @@ def holm(p: Sequence[float]) -> list[float]:
     return out
 
 
-def differences(lines: Sequence[Line], figure: str = "best_accuracy", against: str | None = None) -> list[Difference]:
+def differences(lines: Sequence[Line], figure: str | None = None, against: str | None = None) -> list[Difference]:
     """Every setting against one of them.
 
     Runs of two settings are paired by their seeds if at least two seeds are in both; a seed decides data and draws,
@@ -157,7 +157,7 @@ def differences(lines: Sequence[Line], figure: str = "best_accuracy", against: s
 
     Args:
         lines: what `compare` found.
-        figure: the name of the figure that is looked at.
+        figure: the name of the figure that is looked at; by default the best value of the score.
         against: the name of a line; by default the best, or the first where neither more nor less is better.
 
     Returns:
@@ -171,8 +171,10 @@ def differences(lines: Sequence[Line], figure: str = "best_accuracy", against: s
     >>> found.setting, found.against, round(found.mean, 2), found.p
     ('a', 'b', -0.2, 0.25)
     """
-    if figure not in FIGURES:
-        raise unknown("figure", figure, FIGURES)
+    figures = figures_for(lines)
+    figure = figure or (lines[0].score if lines else ACCURACY).key("best")
+    if figure not in figures:
+        raise unknown("figure", figure, figures)
     if against is not None and against not in {line.name for line in lines}:
         raise unknown("setting", against, [line.name for line in lines])
     known = {line.name: known_values(line, figure) for line in lines}
@@ -180,7 +182,7 @@ def differences(lines: Sequence[Line], figure: str = "best_accuracy", against: s
     if not counted:
         raise BadInput(f"no run has the figure {figure}")
     means = {name: fmean(known[name].values()) for name in counted}
-    better = FIGURES[figure].better
+    better = figures[figure].better
     best = {"higher": max, "lower": min}[better](counted, key=means.__getitem__) if better else counted[0]
     base = against or best
     if base not in counted:
@@ -203,5 +205,5 @@ def one(name: str, base: str, mine: Mapping[int, float], theirs: Mapping[int, fl
 
 def known_values(line: Line, figure: str) -> dict[int, float]:
     """The figure by seed, where a run has it."""
-    pairs = zip(line.seeds, line.values[figure], strict=True)
+    pairs = zip(line.seeds, line.values.get(figure, (None,) * len(line.seeds)), strict=True)
     return {seed: value for seed, value in pairs if value is not None and not math.isnan(value)}

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from shoal.analysis.compare import Line, Spread
-from shoal.analysis.quantities import FIGURES, Quantity
+from shoal.analysis.compare import Line, Spread, figures_for
+from shoal.analysis.quantities import Quantity
 from shoal.analysis.significance import Difference
-from shoal.analysis.units import percent
+from shoal.errors import unknown
+from shoal.scores import ACCURACY
 
 __all__ = ["Cell", "Comparison", "tabulate"]
 
 NOTHING = "-"
-PARTIAL = "no round had a model for all: best accuracy of those that had one"
 NOT_COMPLETE = "not complete: go on with shoal resume"
 
 
@@ -86,17 +86,37 @@ class Comparison:
         return all(line.complete for line in self.lines)
 
     def meanings(self, target: float | None = None) -> list[tuple[Head, str]]:
-        """What each column means; `target` is the accuracy that was asked for, if one was."""
+        """What each column means; `target` is the value of the score that was asked for, if one was."""
         found = []
+        score = self.lines[0].score if self.lines else ACCURACY
         for quantity in self.columns:
-            aim = f" ({percent(target)})" if target is not None and quantity.key == "rounds_to_target" else ""
+            aim = f" ({score.show(target)})" if target is not None and quantity.key == "rounds_to_target" else ""
             found.append((Head(quantity.head, quantity.long_head), quantity.meaning + aim))
-            if quantity.key in STAND_IN and any(cell.value is None and cell.note for row in self.rows for cell in row):
-                found.append((Head("(clients)", "(clients)"), f"{PARTIAL}, and how many had one"))
+            some = any(cell.value is None and cell.note for row in self.rows for cell in row)
+            if quantity.key == score.key("best") and some:
+                partial = (
+                    f"no round had a model for all: best {score.title} of those that had one, and how many had one"
+                )
+                found.append((Head("(clients)", "(clients)"), partial))
         return found
 
 
-STAND_IN = {"best_accuracy": "best_partial_accuracy"}  # what is shown, with its coverage, where the first is not there
+def chosen_columns(lines: Sequence[Line], wanted: Sequence[str]) -> list[Quantity]:
+    """The figures of some names, in their order; a sentence for a name that the runs do not have.
+
+    >>> [q.head for q in chosen_columns([], ["ari", "best_accuracy"])]
+    ['ARI', 'best %']
+    """
+    known = figures_for(lines)
+    for key in wanted:
+        if key not in known:
+            raise unknown("column", key, known)
+    return [known[key] for key in dict.fromkeys(wanted)]
+
+
+def stand_in(line: Line, quantity: Quantity) -> Spread | None:
+    """What is shown, with its coverage, where no round had a model for all clients."""
+    return line.figures.get(line.score.key("best_partial")) if quantity.key == line.score.key("best") else None
 
 
 def tabulate(lines: Sequence[Line], columns: Iterable[Quantity] | None = None, everything: bool = False) -> Comparison:
@@ -116,7 +136,7 @@ def tabulate(lines: Sequence[Line], columns: Iterable[Quantity] | None = None, e
     """
     if columns is None:
         wanted = ("always", "rarely") if everything else ("always",)
-        columns = [q for q in FIGURES.values() if q.shown in wanted and any(has(line, q) for line in lines)]
+        columns = [q for q in figures_for(lines).values() if q.shown in wanted and any(has(line, q) for line in lines)]
     chosen = tuple(columns)
     by_column = [marked([cell_of(line, quantity) for line in lines], lines, quantity) for quantity in chosen]
     rows = tuple(tuple(cells[i] for cells in by_column) for i in range(len(lines)))
@@ -124,7 +144,7 @@ def tabulate(lines: Sequence[Line], columns: Iterable[Quantity] | None = None, e
 
 
 def has(line: Line, quantity: Quantity) -> bool:
-    return any(line.figures.get(key) is not None for key in (quantity.key, STAND_IN.get(quantity.key, "")))
+    return line.figures.get(quantity.key) is not None or stand_in(line, quantity) is not None
 
 
 def cell_of(line: Line, quantity: Quantity) -> Cell:
@@ -133,15 +153,15 @@ def cell_of(line: Line, quantity: Quantity) -> Cell:
     if found is None:
         return partial_cell(line, quantity)
     note = f"{found.n} of {len(line.runs)}" if found.n < len(line.runs) else ""
-    return Cell(found, quantity.text(found.mean), quantity.text(found.std) if found.std else "", note)
+    return Cell(found, quantity.text(found.mean), quantity.around(found.std) if found.std else "", note)
 
 
 def partial_cell(line: Line, quantity: Quantity) -> Cell:
-    """The best accuracy where no round had all clients: of those that had a model, and how many these are."""
-    found = line.figures.get(STAND_IN.get(quantity.key, ""))
+    """The best score where no round had all clients: of those that had a model, and how many these are."""
+    found = stand_in(line, quantity)
     if found is None:
         return Cell()
-    around = quantity.text(found.std) if found.std else ""
+    around = quantity.around(found.std) if found.std else ""
     clients, of = (line.figures.get(f"best_partial_{part}") for part in ("clients", "of"))
     note = clients_of(None if clients is None else clients.mean, None if of is None else of.mean)
     return Cell(None, quantity.text(found.mean), around, note)
@@ -159,7 +179,7 @@ def clients_of(clients: float | None, of: float | None) -> str:
 
 
 def partial_note(summary: Mapping[str, Any], which: Literal["best", "last"]) -> str:
-    """Whom the accuracy of a partial round in a summary is about, and the round.
+    """Whom the score of a partial round in a summary is about, and the round.
 
     >>> partial_note({"best_partial_clients": 78, "best_partial_of": 1000, "best_partial_round": 1}, "best")
     'of 78 of 1,000 clients, in round 1'
@@ -200,14 +220,15 @@ def difference_cells(found: Difference, quantity: Quantity) -> list[str]:
     """A difference as text.
 
     >>> found = Difference("a", "b", (3, 3), -0.05, -0.1, 0.0, -1.2, 0.25, 0.25, 0.5, "sign flips")
-    >>> difference_cells(found, FIGURES["best_accuracy"])
+    >>> difference_cells(found, figures_for([])["best_accuracy"])
     ['a', '-5.00', '-10.00 to 0.00', '-1.2', '0.25', '0.5', '3', 'sign flips']
     """
-    scale, low, high = quantity.scale, found.low, found.high
-    interval = NOTHING if low is None or high is None else f"{scale * low:.2f} to {scale * high:.2f}"
+    low, high, form = found.low, found.high, ".2f" if quantity.digits is not None else ".3g"
+    scale = quantity.scale
+    interval = NOTHING if low is None or high is None else f"{scale * low:{form}} to {scale * high:{form}}"
     small = [NOTHING if v is None else f"{v:.2g}" for v in (found.effect, found.p, found.p_holm)]
     n = f"{found.n[0]}" if found.test != "Welch" else f"{found.n[0]} and {found.n[1]}"
-    return [found.setting, f"{scale * found.mean:+.2f}", interval, *small, n, found.test or "one run: none"]
+    return [found.setting, f"{scale * found.mean:+{form}}", interval, *small, n, found.test or "one run: none"]
 
 
 TESTS = {

@@ -14,13 +14,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from shoal.analysis.table import clients_of
-from shoal.analysis.units import clock, percent
+from shoal.analysis.units import clock
 from shoal.cli.console import echo
 from shoal.cli.failures import Interrupted
 from shoal.errors import command
 from shoal.loop.history import coverage
 from shoal.loop.plan import Plan, RoundResult
 from shoal.observers import Observer
+from shoal.scores import ACCURACY, Score
 
 MIN_PAUSE = 0.9  # seconds at least between two lines in a pipe; the last round is always told
 PAUSE = 10.0  # seconds after which a pipe gets a line, though no tenth of the rounds has gone by
@@ -36,7 +37,7 @@ class ProgressDisplay(Observer):
         self._prefix = ""
         self._plan: Plan | None = None
         self._began, self._first, self._told = 0.0, 0, 0.0
-        self._tested: Mapping[str, Any] = {}  # the last record with an accuracy
+        self._tested: Mapping[str, Any] = {}  # the last record with a score
         self._bar: tuple[Progress, TaskID] | None = None
         self._left_out, self._rounds_left_out = 0, 0
         self._collapsed = False
@@ -60,19 +61,21 @@ class ProgressDisplay(Observer):
 
     def after_round(self, result: RoundResult) -> None:
         assert self._plan is not None
-        self.round = result.round
-        self._tested = result.row if "accuracy" in result.row else self._tested
+        self.round, score = result.round, self._plan.score
+        self._tested = result.row if score.name in result.row else self._tested
         self._troubles(result)
         done, rounds = result.round - self._first, self._plan.rounds
         now = self._timer()
         left = clock((now - self._began) / done * (rounds - result.round)) if done > 0 else "?"
         if self._bar is not None:
             progress, task = self._bar
-            figures = f"{accuracy_of(self._tested, short=True)}  groups {result.row.get('groups', '-')}  {left} left"
+            figures = (
+                f"{score_in(self._tested, score, short=True)}  groups {result.row.get('groups', '-')}  {left} left"
+            )
             progress.update(task, completed=result.round, figures=figures)
         elif not self._quiet and self._due(result.round, rounds, now):
             self._told = now
-            words = accuracy_of(self._tested)
+            words = f"{score.title} {score_in(self._tested, score)}"
             echo(self.console, self._prefix + line(self.name, result.round, rounds, words, result.row, left))
 
     def stop(self) -> None:
@@ -113,27 +116,28 @@ class ProgressDisplay(Observer):
             self.warn(f"round {result.round}: client {first['client']!r} left out: {first['reason']}{more}")
 
 
-def accuracy_of(row: Mapping[str, Any], short: bool = False) -> str:
-    """The accuracy of a tested round, with whom it is about where some clients have no model yet.
+def score_in(row: Mapping[str, Any], score: Score = ACCURACY, short: bool = False) -> str:
+    """The score of a tested round, with whom it is about where some clients have no model yet.
 
     >>> row = {"accuracy": 0.908, "partial": True, "tested": 78, "tested_of": 1000}
-    >>> accuracy_of(row), accuracy_of(row, short=True), accuracy_of({"accuracy": 0.334}), accuracy_of({})
+    >>> score_in(row), score_in(row, short=True), score_in({"accuracy": 0.334}), score_in({})
     ('90.8 % of 78 of 1,000 clients', '90.8 % of 78', '33.4 %', '-')
     """
-    if row.get("accuracy") is None or not row.get("partial"):
-        return percent(row.get("accuracy"))
+    shown = score.show(row.get(score.name))
+    if row.get(score.name) is None or not row.get("partial"):
+        return shown
     clients, of = coverage(row)
-    return f"{percent(row['accuracy'])} of {clients if short else clients_of(clients, of)}"
+    return f"{shown} of {clients if short else clients_of(clients, of)}"
 
 
-def line(name: str, round: int, rounds: int, accuracy: str, row: Mapping[str, Any], left: str) -> str:
+def line(name: str, round: int, rounds: int, served: str, row: Mapping[str, Any], left: str) -> str:
     """How far a run is, in one line.
 
-    >>> line("fedavg", 10, 50, "33.4 %", {"groups": 1, "loss": 1.934}, "0:12")
+    >>> line("fedavg", 10, 50, "accuracy 33.4 %", {"groups": 1, "loss": 1.934}, "0:12")
     'fedavg  round 10/50  accuracy 33.4 %  groups 1  loss 1.93  0:12 left'
     """
     loss = row.get("loss")
-    parts = [name, f"round {round}/{rounds}", f"accuracy {accuracy}", f"groups {row.get('groups', '-')}"]
+    parts = [name, f"round {round}/{rounds}", served, f"groups {row.get('groups', '-')}"]
     parts += [f"loss {loss:.2f}"] if loss is not None else []
     return "  ".join([*parts, f"{left} left"])
 

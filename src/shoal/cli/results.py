@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from shoal.analysis.compare import Line
-from shoal.analysis.quantities import FIGURES
+from shoal.analysis.compare import Line, figures_for
+from shoal.analysis.quantities import Quantity
 from shoal.analysis.significance import Difference
 from shoal.analysis.table import (
     NOT_COMPLETE,
@@ -25,6 +25,7 @@ from shoal.analysis.units import duration, percent, size
 from shoal.cli.console import echo, table
 from shoal.errors import command
 from shoal.loop.row import to_json
+from shoal.scores import ACCURACY, Score, score_of
 
 
 def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
@@ -32,7 +33,7 @@ def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary:
     by = f" (chosen by {config['chosen_by']})" if "chosen_by" in config else ""
     title = f"{config['algorithm']}{by} on {config['data']}, {summary['rounds']} rounds, seed {config['seed']}"
     echo(console, title, style="bold")
-    console.print(table(["", "", ""], rows_of(summary)))
+    console.print(table(["", "", ""], rows_of(summary, score_of(config))))
     echo(console)
     echo(console, f"Run folder: {folder}")
     longer = f"rounds={2 * max(int(summary['rounds']), 1)}"
@@ -41,13 +42,11 @@ def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary:
     echo(console, f"            {command('report', folder)}")
 
 
-def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def rows_of(summary: Mapping[str, Any], score: Score = ACCURACY) -> list[tuple[str, str, str]]:
     """Name, value and meaning of what a newcomer wants to know."""
-    rows = accuracy_rows(summary)
-    if summary.get("accuracy_at_best_val") is not None:
-        rows.append(
-            ("at best validation", percent(summary["accuracy_at_best_val"]), f"in round {summary['best_val_round']}")
-        )
+    rows = score_rows(summary, score)
+    if (chosen := summary.get(f"{score.name}_at_best_val")) is not None:
+        rows.append(("at best validation", score.show(chosen), f"in round {summary['best_val_round']}"))
     rows.append(("models", f"{summary['groups']}", "one per group of clients"))
     if summary.get("ari") is not None:
         rows.append(("planted groups", f"{summary['ari']:.2f}", "adjusted Rand index: 1 found exactly, 0 by chance"))
@@ -56,7 +55,7 @@ def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("skipped rounds", f"{summary['skipped_rounds']}", "too few answers: nothing was changed"),
     ]
     if summary["partial_rounds"]:
-        counts = "all tested ones" if summary["best_accuracy"] is None else "not in the best"
+        counts = "all tested ones" if summary[score.key("best")] is None else "not in the best"
         rows.append(("partial rounds", f"{summary['partial_rounds']}", f"some client had no model yet; {counts}"))
     vectors = f"{summary['vectors'] - summary.get('vectors_relayed', 0):,} models down and up, evaluation not counted"
     rows.append(("traffic", size(summary["bytes"]), vectors))
@@ -67,32 +66,32 @@ def rows_of(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [*rows, ("time", duration(summary["seconds"]), "of all rounds")]
 
 
-def accuracy_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def score_rows(summary: Mapping[str, Any], score: Score) -> list[tuple[str, str, str]]:
     """How well clients are served; where no round had a model for all, best and last with whom they are about."""
-    if summary["best_accuracy"] is None and summary.get("best_partial_accuracy") is not None:
-        best, last = (percent(summary[f"{which}_partial_accuracy"]) for which in ("best", "last"))
-        return [
-            ("best accuracy", best, partial_note(summary, "best")),
-            ("last accuracy", last, partial_note(summary, "last")),
-        ]
-    best_round = summary.get("best_round")
-    return [
-        (
-            "best accuracy",
-            percent(summary["best_accuracy"]),
-            "" if best_round is None else f"of all test samples, in round {best_round}",
-        ),
-        ("last accuracy", percent(summary["last_accuracy"]), "in the last tested round; so are the next two"),
-        ("worst tenth", percent(summary["last_worst"]), "mean accuracy of the worst tenth of the clients"),
-        ("macro F1", percent(summary["last_f1"]), "mean over clients; every class counts the same"),
+    names = [f"{which} {score.title}" for which in ("best", "last")]
+    if summary[score.key("best")] is None and summary.get(score.key("best_partial")) is not None:
+        best, last = (score.show(summary[score.key(f"{which}_partial")]) for which in ("best", "last"))
+        return [(names[0], best, partial_note(summary, "best")), (names[1], last, partial_note(summary, "last"))]
+    at = summary.get("best_round")
+    rows = [
+        (names[0], score.show(summary[score.key("best")]), "" if at is None else f"of all test samples, in round {at}"),
+        (names[1], score.show(summary[score.key("last")]), "in the last tested round; so are the next two"),
+        ("worst tenth", score.show(summary["last_worst"]), f"mean {score.title} of the worst tenth of the clients"),
     ]
+    if score == ACCURACY or summary.get("last_f1") is not None:
+        rows.append(("macro F1", percent(summary["last_f1"]), "mean over clients; every class counts the same"))
+    return rows
 
 
 def show_comparison(
-    console: Console, lines: Sequence[Line], target: float | None = None, everything: bool = False
+    console: Console,
+    lines: Sequence[Line],
+    target: float | None = None,
+    everything: bool = False,
+    wanted: Sequence[Quantity] | None = None,
 ) -> None:
     """The table, in as many pieces as the width asks for, then a line per column that explains it."""
-    found = tabulate(lines, everything=everything)
+    found = tabulate(lines, wanted, everything)
     columns = [("runs", [str(len(line.runs)) for line in lines])]
     columns += [(q.head, [row[i].shown() for row in found.rows]) for i, q in enumerate(found.columns)]
     widest = max(map(len, [*found.names, "setting"]))
@@ -100,18 +99,18 @@ def show_comparison(
         rows = [[name, *(cells[i] for _, cells in part)] for i, name in enumerate(found.names)]
         console.print(table(["setting", *(head for head, _ in part)], rows, right=True))
         echo(console)
-    echo(console, f"{'runs':<9}  how many seeds; with several: mean±standard deviation", style="dim")
+    wide = max([9, *(len(quantity.head) for quantity in found.columns)])
+    echo(console, f"{'runs':<{wide}}  how many seeds; with several: mean±standard deviation", style="dim")
     for head, meaning in found.meanings(target):
-        echo(console, f"{head.short:<9}  {meaning}", style="dim")
+        echo(console, f"{head.short:<{wide}}  {meaning}", style="dim")
     if not found.complete:
-        echo(console, f"{'*':<9}  {NOT_COMPLETE}", style="dim")
+        echo(console, f"{'*':<{wide}}  {NOT_COMPLETE}", style="dim")
 
 
-def show_differences(console: Console, found: Sequence[Difference], figure: str) -> None:
+def show_differences(console: Console, found: Sequence[Difference], quantity: Quantity) -> None:
     """The table, then what its columns mean and how little few seeds can tell."""
-    quantity = FIGURES[figure]
     if not found:
-        echo(console, f"only one setting has {figure} ({quantity.meaning}); a difference needs two")
+        echo(console, f"only one setting has {quantity.key} ({quantity.meaning}); a difference needs two")
         return
     echo(console, f"{quantity.meaning}, against {found[0].against}", style="bold")
     heads = [head.short for head in difference_heads(quantity)]
@@ -147,9 +146,9 @@ def run_document(
     return {**found, "decision": list(notes)} if notes else found
 
 
-def comparison_document(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def comparison_document(lines: Sequence[Line], wanted: Sequence[Quantity] | None = None) -> list[dict[str, Any]]:
     """A comparison for programs; accuracies are shares of 1."""
-    found = tabulate(lines, FIGURES.values())
+    found = tabulate(lines, figures_for(lines).values() if wanted is None else wanted)
     return [
         {
             "name": line.name,

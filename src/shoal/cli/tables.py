@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from shoal.analysis.compare import Line
-from shoal.analysis.quantities import FIGURES
+from shoal.analysis.compare import Line, figures_for
+from shoal.analysis.quantities import Quantity
 from shoal.analysis.significance import Difference
 from shoal.analysis.table import Cell, difference_cells, difference_heads, tabulate
 
@@ -16,9 +16,9 @@ UNSAFE = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasci
 UNSAFE |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 
-def comparison_csv(lines: Sequence[Line]) -> str:
+def comparison_csv(lines: Sequence[Line], wanted: Sequence[Quantity] | None = None) -> str:
     """A row per setting with mean, standard deviation and number of runs of every figure; shares are of 1."""
-    found = tabulate(lines, FIGURES.values())
+    found = tabulate(lines, figures_for(lines).values() if wanted is None else wanted)
     heads = [f"{quantity.key}{part}" for quantity in found.columns for part in ("", "_std", "_n")]
     rows = []
     for line, cells in zip(found.lines, found.rows, strict=True):
@@ -46,9 +46,9 @@ def as_csv(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def comparison_latex(lines: Sequence[Line], everything: bool = False) -> str:
+def comparison_latex(lines: Sequence[Line], everything: bool = False, wanted: Sequence[Quantity] | None = None) -> str:
     """A table for `booktabs`; the best of a column is bold."""
-    found = tabulate(lines, everything=everything)
+    found = tabulate(lines, wanted, everything)
     rows = [
         [latex(line.name), str(len(line.runs)), *map(bold, cells)]
         for line, cells in zip(found.lines, found.rows, strict=True)
@@ -61,9 +61,8 @@ def bold(cell: Cell) -> str:
     return f"\\textbf{{{latex(cell.shown())}}}" if cell.best else latex(cell.shown())
 
 
-def differences_latex(found: Sequence[Difference], figure: str) -> str:
+def differences_latex(found: Sequence[Difference], quantity: Quantity) -> str:
     """A table for `booktabs`."""
-    quantity = FIGURES[figure]
     rows = [[latex(c) for c in difference_cells(d, quantity)] for d in found]
     return as_latex([head.short for head in difference_heads(quantity)], rows)
 

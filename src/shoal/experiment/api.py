@@ -225,7 +225,7 @@ def execute(
             for o in reversed(everybody):
                 stack.callback(o.stop)
     assert last is not None
-    records = History(rows) if folder is None else folder.history()
+    records = History(rows, plan.score) if folder is None else folder.history()
     summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None)
     if folder is not None:

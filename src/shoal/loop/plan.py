@@ -13,6 +13,7 @@ from shoal.layout import Layout
 from shoal.loop.operations import flops_per_sample
 from shoal.loop.row import Row
 from shoal.net import Arithmetic
+from shoal.scores import ACCURACY, Score
 from shoal.types import Algorithm, Array, Memory
 
 __all__ = ["Plan", "RoundResult"]
@@ -34,6 +35,7 @@ class Plan:
         arithmetic: Device, kernel, compiled or not.
         notes: Events from before the first round, such as why this algorithm was chosen.
         per_class: Whether tests count by class.
+        score: The headline figure of the records.
 
     >>> import shoal
     >>> shoal.run("fedavg", rounds=0, engine="serial").plan.seed
@@ -51,6 +53,7 @@ class Plan:
     arithmetic: Arithmetic = Arithmetic()
     notes: tuple[Mapping[str, Any], ...] = ()
     per_class: bool = True
+    score: Score = ACCURACY
 
     @property
     def splits(self) -> tuple[str, ...]:

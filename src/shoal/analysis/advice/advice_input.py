@@ -10,6 +10,9 @@ from shoal.algorithms import ALGORITHMS
 from shoal.analysis.measured import Shape, T, measured
 from shoal.loop.history import History
 from shoal.loop.row import Row
+from shoal.scores import Score
+
+ENOUGH = 0.01  # shares closer than this are the same; of other scores, values that differ by this share
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,13 @@ def listed(values: Mapping[str, float]) -> str:
     '2: 0.31, 3: 0.40'
     """
     return ", ".join(f"{k}: {v:.2f}" for k, v in values.items())
+
+
+def ahead(score: Score, value: float, other: float, least: float = ENOUGH) -> bool:
+    """Whether a value is better than another by more than counts.
+
+    >>> accuracy, rmse = Score(), Score("rmse", "lower", percent=False)
+    >>> ahead(accuracy, 0.92, 0.9), ahead(accuracy, 0.905, 0.9), ahead(rmse, 50.0, 52.0), ahead(rmse, 50.0, 50.2)
+    (True, False, True, False)
+    """
+    return score.gain(value, other) > (least if score.percent else least * abs(other))

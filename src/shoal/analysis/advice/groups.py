@@ -8,10 +8,9 @@ from typing import Any
 
 from shoal.algorithms.parts.growth import in_proportion
 from shoal.algorithms.parts.number_of_groups import LEAST
-from shoal.analysis.advice.advice_input import Advice, AdviceInput, listed
+from shoal.analysis.advice.advice_input import Advice, AdviceInput, ahead, listed
 from shoal.analysis.measured import by_count, measured, numbers
 from shoal.analysis.measured import number as one
-from shoal.analysis.units import percent
 
 BETTER = 0.05  # a silhouette that is larger by this much is worth another number of groups
 FAINT = 0.15  # no number of groups fits that has less
@@ -113,13 +112,15 @@ def lost(seen: AdviceInput) -> Iterator[Advice]:
 
 def needed(seen: AdviceInput) -> Iterator[Advice]:
     """Whether the mean of all groups serves clients as well as their own group does."""
-    tested = [r for r in seen.history.tested() if r.get("accuracy_mean") is not None]
+    score = seen.history.score
+    name = f"{score.name}_mean"
+    tested = [r for r in seen.history.tested() if r.get(name) is not None]
     if tested and len([n for n in tested[-1].get("group_size", []) if n]) > 1:
-        own, mean = tested[-1]["accuracy"], tested[-1]["accuracy_mean"]
-        if mean >= own - 0.01:
-            text = f"the plain mean of all groups serves everybody as well ({percent(mean)}) as their own group does"
-            text += f" ({percent(own)}): groups do not disagree, and fedavg may be enough"
-            yield Advice("need", text, {"accuracy": own, "accuracy_mean": mean})
+        own, mean = tested[-1][score.name], tested[-1][name]
+        if not ahead(score, own, mean):
+            text = f"the plain mean of all groups serves everybody as well ({score.show(mean)}) as their own group does"
+            text += f" ({score.show(own)}): groups do not disagree, and fedavg may be enough"
+            yield Advice("need", text, {score.name: own, name: mean})
 
 
 def chains(seen: AdviceInput) -> Iterator[Advice]:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from statistics import fmean
 
-from shoal.analysis.advice.advice_input import Advice, AdviceInput
+from shoal.analysis.advice.advice_input import Advice, AdviceInput, ahead
 from shoal.analysis.measured import number
-from shoal.analysis.units import percent
 
 LOST = 0.05  # share of answers left out from which it is worth a word
-FALL = 0.05  # accuracy lost since the best round
-RISE = 0.01  # accuracy gained in the last tenth
+FALL = 0.05  # of the score lost since the best round
+RISE = 0.01  # of the score gained in the last tenth
 
 
 def clients(seen: AdviceInput) -> Iterator[Advice]:
@@ -36,7 +35,7 @@ def clients(seen: AdviceInput) -> Iterator[Advice]:
 
 
 def learning(seen: AdviceInput) -> Iterator[Advice]:
-    """Losses that are not finite, accuracy that fell, or still rises."""
+    """Losses that are not finite, a score that got worse, or still gets better."""
     broken = [
         r["round"]
         for r in seen.history
@@ -48,17 +47,21 @@ def learning(seen: AdviceInput) -> Iterator[Advice]:
     tested = seen.history.tested()
     if len(tested) < 5:
         return
-    best = max(tested, key=lambda r: float(r["accuracy"]))
-    last = fmean(r["accuracy"] for r in tested[-3:])
-    if best["accuracy"] - last > FALL:
-        text = f"accuracy fell from {percent(best['accuracy'])} in round {best['round']} to {percent(last)} in the last"
-        text += " three tests: a smaller lr, lr_decay=0.99, or fewer rounds"
-        yield Advice("accuracy", text, {"best": best["accuracy"], "round": best["round"], "last_three": last})
+    score, name = seen.history.score, seen.history.score.name
+    best = max(tested, key=lambda r: score.sign * float(r[name]))
+    last = fmean(r[name] for r in tested[-3:])
+    falls, rises = ("fell", "rises") if score.better == "higher" else ("rose", "falls")
+    if ahead(score, best[name], last, FALL):
+        text = f"{score.title} {falls} from {score.show(best[name])} in round {best['round']} to {score.show(last)} in"
+        text += " the last three tests: a smaller lr, lr_decay=0.99, or fewer rounds"
+        yield Advice(name, text, {"best": best[name], "round": best["round"], "last_three": last})
     tenth = max(1, len(tested) // 10)
-    before, after = (fmean(r["accuracy"] for r in part) for part in (tested[-2 * tenth : -tenth], tested[-tenth:]))
-    if after - before > RISE and len(tested) >= 10:
-        text = f"accuracy still rises ({percent(before)} to {percent(after)} over the last tests): play more rounds"
-        yield Advice("rounds", text, {"before": before, "after": after}, {"rounds": 2 * int(seen.last["round"])})
+    before, after = (fmean(r[name] for r in part) for part in (tested[-2 * tenth : -tenth], tested[-tenth:]))
+    if ahead(score, after, before, RISE) and len(tested) >= 10:
+        text = (
+            f"{score.title} still {rises} ({score.show(before)} to {score.show(after)} over the last tests): play more"
+        )
+        yield Advice("rounds", f"{text} rounds", {"before": before, "after": after}, {"rounds": 2 * seen.last["round"]})
 
 
 def drift(seen: AdviceInput) -> Iterator[Advice]:
