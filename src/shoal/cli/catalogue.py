@@ -11,7 +11,8 @@ from typing import Any
 from shoal.cli.console import first_line
 
 Entry = dict[str, Any]
-WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", "folder": "your own", "csv": "your own"}
+OWN_DATA = dict.fromkeys(("folder", "table", "csv", "images"), "your own")
+WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", **OWN_DATA}
 
 
 def algorithms() -> list[Entry]:

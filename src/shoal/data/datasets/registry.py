@@ -1,7 +1,7 @@
 """The data sets by name, filled by the declaration on each loader: `@dataset("name", partition="iid")`.
 
 A loader gives a `Dataset`; the trait `partition` deals it to clients if the user names none. With `has_clients=True` it
-takes a key and gives a federation, with `may_have_clients=True` it takes a key and gives either. `own_files=True`: files
+takes a key and gives a federation, with `may_have_clients=True` a key and gives either. `own_files=True`: files
 of the user, which may change between two runs. A variant of a data set (`femnist:letters`) may have a partition of its
 own, as a trait of the variant's name.
 """
