@@ -11,7 +11,8 @@ from typing import Any
 from shoal.cli.console import first_line
 
 Entry = dict[str, Any]
-WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", "folder": "your own", "csv": "your own"}
+OWN_DATA = dict.fromkeys(("folder", "table", "csv", "images"), "your own")
+WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", **OWN_DATA}
 
 
 def algorithms() -> list[Entry]:
@@ -54,7 +55,9 @@ def data() -> list[Entry]:
 
     entries = []
     for name, load in DATASETS.items():
-        about = first_line(load if DATASETS.traits(name).get("has_clients") else import_module(load.__module__))
+        traits = DATASETS.traits(name)
+        alone = traits.get("has_clients") or traits.get("own_files")
+        about = first_line(load if alone else import_module(load.__module__))
         found, where = whereabouts(name)
         entry = {"name": name, "about": about, "arguments": arguments(load), "found": found, "where": where}
         entries.append({**entry, "partition": default_partition(name)})

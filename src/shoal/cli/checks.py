@@ -133,7 +133,7 @@ def data() -> Iterator[Finding]:
     from shoal.cli.catalogue import WITH_PACKAGE, whereabouts
     from shoal.data.datasets import DATASETS
 
-    for name in (name for name in DATASETS if not DATASETS.traits(name).get("has_clients")):
+    for name in (name for name in DATASETS if not {"has_clients", "own_files"} & {*DATASETS.traits(name)}):
         found, where = whereabouts(name)
         yield Finding(
             f"data {name}", "ok" if found else "missing", where if name in WITH_PACKAGE or not found else f"in {where}"

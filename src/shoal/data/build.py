@@ -23,7 +23,7 @@ def build(data: str, partition: str | None = None, key: Key | None = None) -> So
     """Load a data set and deal it to clients.
 
     `data` is a name with arguments (`digits`, `mnist:unit`, `synthetic:1:1:clients=1000`, `folder:PATH`,
-    `csv:PATH:client=site:label=y`); without a partition each data set has its own.
+    `table:PATH:client=site:label=y`, `images:PATH`); without a partition each data set has its own.
 
     Args:
         data: A data set by name, or a folder or table of your own.
@@ -39,13 +39,32 @@ def build(data: str, partition: str | None = None, key: Key | None = None) -> So
     key = Key(0) if key is None else key
     spec = parse(data)
     load = DATASETS.find(spec.name, HINT)
-    if DATASETS.traits(spec.name).get("has_clients"):
-        if partition is not None:
-            raise BadInput(f"data {spec.name!r} comes with its own clients; leave partition out")
-        source: Source = spec.make(load, "data set", key=key("data"))
-        return source
-    dataset: Dataset = spec.make(load, "data set")
-    return partition_named(partition or default_partition(dataset.name) or "iid")(dataset, key("partition"))
+    traits = DATASETS.traits(spec.name)
+    if traits.get("has_clients") and partition is not None:
+        raise BadInput(f"data {spec.name!r} comes with its own clients; leave partition out")
+    takes_key = traits.get("has_clients") or traits.get("may_have_clients")
+    return deal(spec.make(load, "data set", **({"key": key("data")} if takes_key else {})), partition, key)
+
+
+def deal(loaded: Source | Dataset, partition: str | None, key: Key) -> Source:
+    """A data set dealt to clients; what has clients already stays as it is.
+
+    Args:
+        loaded: What a loader gave.
+        partition: What deals it; None: what the data set declares, else at random.
+        key: All randomness comes from it.
+
+    Returns:
+        A federation.
+
+    >>> deal(DATASETS["digits"](), "iid:clients=6", Key(0)).ids
+    ('0', '1', '2', '3', '4', '5')
+    """
+    if isinstance(loaded, Dataset):
+        return partition_named(partition or default_partition(loaded.name) or "iid")(loaded, key("partition"))
+    if partition is not None:
+        raise BadInput(f"{loaded.name} comes with its own clients; leave partition out")
+    return loaded
 
 
 @lru_cache(maxsize=1)

@@ -27,6 +27,7 @@ class Dataset:
         first_test: Where the test part begins.
         writer: Number of the writer of each sample, if known.
         writer_names: The writers' names, by number.
+        class_names: What the classes are called, if that is known.
 
     >>> tiny = Dataset(name="tiny", x=np.zeros((4, 1, 2, 2), np.uint8), y=np.array([0, 1, 0, 1]), classes=2)
     >>> tiny.train_rows.tolist(), tiny.test_rows.tolist()
@@ -41,6 +42,7 @@ class Dataset:
     first_test: int | None = None
     writer: Array | None = None
     writer_names: tuple[str, ...] = ()
+    class_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y):

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shoal.data.digest import check_names, fingerprint
 from shoal.data.on_demand import OnDemand as OnDemand
+from shoal.data.preprocess import Preprocessing
 from shoal.data.samples import Inputs, Ragged, Samples, View
 from shoal.data.source import Living as Living
 from shoal.data.source import Source as Source
@@ -40,6 +41,8 @@ class Federation:
         view: Number of each client's view; None: everybody has the first.
         truth: Planted group of each client, if there are any.
         tags: What clients publish about themselves, by client.
+        class_names: What the classes are called, if that is known.
+        preprocess: What turned rows of a table into samples, if they come from one.
 
     >>> fed = Federation.from_arrays({"ann": (np.eye(4), [0, 1, 0, 1]), "bob": (np.eye(4), [1, 1, 0, 0])}, test=0.25)
     >>> fed.ids, fed.roster.sizes_N.tolist(), fed.classes
@@ -59,6 +62,8 @@ class Federation:
     view: Array | None = None
     truth: Array | None = None
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    class_names: tuple[str, ...] | None = None
+    preprocess: Preprocessing | None = None
 
     def __post_init__(self) -> None:
         if list(self.ids) != sorted(set(self.ids)):
@@ -225,6 +230,7 @@ class Federation:
         name: str = "own arrays",
         classes: int | None = None,
         tags: Mapping[str, Mapping[str, str]] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> Federation:
         """From `{client: (x, y)}`, a share `test` set aside per client, or from `{client: (x, y, x_test, y_test)}`.
 
@@ -235,6 +241,7 @@ class Federation:
             name: What to call the federation.
             classes: Number of classes; None: one more than the largest label.
             tags: What clients publish about themselves, by client.
+            class_names: What the classes are called, from class 0 on.
 
         Returns:
             The federation; `shoal.data.own` says more about what is taken.
@@ -245,7 +252,9 @@ class Federation:
         """
         from shoal.data.own import from_arrays
 
-        return from_arrays(clients, test=test, seed=seed, name=name, classes=classes, tags=tags)
+        return from_arrays(
+            clients, test=test, seed=seed, name=name, classes=classes, tags=tags, class_names=class_names
+        )
 
     @classmethod
     def from_datasets(cls, clients: Mapping[str, Any], *, test: float = 0.1, seed: int | Key = 0) -> Federation:
@@ -297,17 +306,33 @@ class Federation:
         label: str = "label",
         features: Sequence[str] | None = None,
         tags: Sequence[str] = (),
+        impute: Any = None,
+        encode: Any = None,
+        standardise: bool | Sequence[str] = False,
+        fit: Literal["federation", "client"] = "federation",
+        indicator: bool = False,
+        preprocess: Preprocessing | str | Path | None = None,
         test: float = 0.1,
         seed: int | Key = 0,
     ) -> Federation:
-        """From a table with a row per sample; `shoal.data.own_table` says how its cells are read.
+        """From a table with a row per sample; docs/own-data.md says how its cells are read.
+
+        What is filled in, the categories and the scales come from training rows alone and are kept as `preprocess`.
 
         Args:
-            table: A DataFrame, a mapping of columns, or the path of a CSV file.
+            table: A DataFrame, a mapping of columns, a list of rows, or the path of a CSV or Parquet file.
             client: The column that says whose sample it is.
             label: The column of labels; words become classes in sorted order.
             features: The columns to learn from; None: all others.
             tags: Columns that clients publish.
+            impute: What stands for empty cells: `mean`, `median`, `most-frequent`, a constant, or these by column;
+                None: an empty cell is an error.
+            encode: How words become numbers: `one-hot`, `ordinal`, or by column one of these or a list of categories in
+                order; None: a word is an error.
+            standardise: Whether numbers get mean 0 and standard deviation 1, or the columns that do.
+            fit: Whether gaps and scales are the same for all (`federation`), or each `client` has its own.
+            indicator: Whether a further input per column with gaps says where one was.
+            preprocess: What another federation kept, or its file, instead of a fit.
             test: Share of each client's samples to set aside.
             seed: Draws them.
 
@@ -319,7 +344,48 @@ class Federation:
         """
         from shoal.data.own_table import from_table
 
-        return from_table(table, client=client, label=label, features=features, tags=tags, test=test, seed=seed)
+        how = {"impute": impute, "encode": encode, "standardise": standardise, "fit": fit, "indicator": indicator}
+        what = {"client": client, "label": label, "features": features, "tags": tags, "preprocess": preprocess}
+        return from_table(table, **what, **how, test=test, seed=seed)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_images(
+        cls,
+        path: str | Path,
+        *,
+        partition: str | None = None,
+        size: int | None = None,
+        grey: bool = False,
+        test: float = 0.1,
+        seed: int | Key = 0,
+    ) -> Federation:
+        """From a folder of images: `PATH/client/class/*.png`, or `PATH/class/*.png` dealt to clients by a partition.
+
+        Args:
+            path: The folder.
+            partition: What deals the images, such as `dirichlet:0.5:clients=10`, if there are no folders of clients;
+                None: evenly at random.
+            size: Pixels in either direction that all images are brought to; None: as they are, all alike.
+            grey: Whether their brightness is enough.
+            test: Share of each client's images to set aside.
+            seed: Draws them.
+
+        Returns:
+            The federation; the classes are called as their folders.
+
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> for place in ("ann/cat", "ann/dog", "bob/cat"):
+        ...     (folder / place).mkdir(parents=True)
+        ...     Image.new("RGB", (4, 4)).save(folder / place / "1.png")
+        >>> fed = Federation.from_images(folder)
+        >>> fed.ids, fed.shape, fed.class_names
+        (('ann', 'bob'), (3, 4, 4), ('cat', 'dog'))
+        """
+        from shoal.data.own_images import from_images
+
+        return from_images(path, partition=partition, size=size, grey=grey, test=test, seed=seed)
 
     @classmethod
     def from_flwr(

@@ -28,6 +28,7 @@ def from_arrays(
     name: str = "own arrays",
     classes: int | None = None,
     tags: Mapping[str, Mapping[str, str]] | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> Federation:
     """From `{client: (x, y)}`, a share `test` set aside per client, or from `{client: (x, y, x_test, y_test)}`.
 
@@ -37,7 +38,7 @@ def from_arrays(
     `precision=float64` alone, and float32 takes half the memory. Inputs must be finite in float32 as well.
 
     Labels are whole numbers from 0 on, below 1,000,000. Test samples are drawn from each client's own random stream;
-    a single sample is for training.
+    a single sample is for training. `class_names` says what the classes are called.
 
     >>> fed = from_arrays({"a": ([[1.0], [2.0]], [0, 1]), "b": ([[3.0]], [1])}, test=0.5)
     >>> fed.train.sizes.tolist(), fed.test.sizes.tolist()
@@ -65,7 +66,7 @@ def from_arrays(
         n = len(parts[0][1])
         if n == 0:
             raise BadInput(f"client {client!r} has no training sample; leave it out")
-        chosen = _chosen(n, test, key.of(client)) if len(data) == 2 else np.zeros(n, bool)
+        chosen = set_aside(n, test, key.of(client)) if len(data) == 2 else np.zeros(n, bool)
         more = np.arange(n, sum(len(y) for _, y in parts))
         train.append(start + np.flatnonzero(~chosen))
         test_rows.append(start + np.concatenate([np.flatnonzero(chosen), more]))
@@ -75,6 +76,10 @@ def from_arrays(
     x, inputs = _stored(xs)
     y = np.concatenate(ys)
     top = int(y.max()) + 1
+    if class_names is not None:
+        classes = len(class_names) if classes is None else classes
+        if len(class_names) != classes:
+            raise BadInput(f"class_names holds {len(class_names)} names for {classes} classes; give one for each")
     if classes is not None and classes < top:
         raise BadInput(f"label {top - 1} does not fit into {classes} classes")
     return Federation(
@@ -87,6 +92,7 @@ def from_arrays(
         classes=top if classes is None else classes,
         inputs=inputs,
         tags=dict(tags or {}),
+        class_names=None if class_names is None else tuple(map(str, class_names)),
     )
 
 
@@ -133,7 +139,7 @@ def from_folder(path: str | Path, *, test: float = 0.1, seed: int | Key = 0) -> 
     return from_arrays(clients, test=test, seed=seed, name=f"folder {folder.name}")
 
 
-def _chosen(n: int, share: float, key: Key) -> Array:
+def set_aside(n: int, share: float, key: Key) -> Array:
     """Which samples are for testing: the share rounded up, but never all."""
     count = min(n - 1, int(np.ceil(share * n - 1e-9)))
     chosen = np.zeros(n, bool)

@@ -55,18 +55,19 @@ def from_flwr(
     natural = getattr(partitioner, "partition_id_to_natural_id", None) or {}
     width = len(str(int(count) - 1))
     clients: dict[str, list[Array]] = {}
+    known_names: tuple[str, ...] | None = None
     for i in range(int(count)):
         name = str(natural.get(i, f"{i:0{width}d}"))
         clients[name] = []
         for part in splits:
             loaded = federation.load_partition(i, part) if known else federation.load_partition(i)
             clients[name] += _columns(loaded, image, label)
-    _, classes = class_numbers(np.concatenate([a for arrays in clients.values() for a in arrays[1::2]]))
-    if classes is not None:
-        words = np.unique(np.concatenate([a.astype(str) for arrays in clients.values() for a in arrays[1::2]]))
+            known_names = _class_names(loaded, label) or known_names
+    _, words = class_numbers(np.concatenate([a for arrays in clients.values() for a in arrays[1::2]]))
+    if words is not None:
         for arrays in clients.values():
-            arrays[1::2] = [np.searchsorted(words, a.astype(str)) for a in arrays[1::2]]
-    return from_arrays(clients, test=test, seed=seed, name="flwr federation", classes=classes)
+            arrays[1::2] = [np.searchsorted(np.array(words), a.astype(str)) for a in arrays[1::2]]
+    return from_arrays(clients, test=test, seed=seed, name="flwr federation", class_names=words or known_names)
 
 
 def _columns(part: Any, image: str | None, label: str | None) -> list[Array]:
@@ -78,6 +79,14 @@ def _columns(part: Any, image: str | None, label: str | None) -> list[Array]:
         if name not in names:
             raise BadInput(f"the partitions have no column {name!r}; their columns are {', '.join(names)}")
     return [_pictures([np.asarray(v) for v in part[image]]), np.asarray(list(part[label]))]
+
+
+def _class_names(part: Any, label: str | None) -> tuple[str, ...] | None:
+    """The names that the column of labels has for its classes, if it has any."""
+    kinds = getattr(part, "features", None) or {}
+    fits = [label] if label else [n for n, f in kinds.items() if type(f).__name__ == "ClassLabel"]
+    names = getattr(kinds.get(fits[0]), "names", None) if fits else None
+    return tuple(map(str, names)) if names else None
 
 
 def _find(names: list[str], kinds: dict[str, str], kind: str, usual: tuple[str, ...], what: str) -> str:

@@ -1,22 +1,22 @@
-"""A table with a client column as a federation: a pandas DataFrame, a mapping of columns or a CSV file."""
+"""A table with a client column as a federation: a data frame, a mapping of columns, a CSV or a Parquet file."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shoal.data.columns import Columns, as_numbers, is_missing, read_table, text
 from shoal.data.federation import Federation
-from shoal.data.own import common_dtype, from_arrays
+from shoal.data.fit import Asked, Fit, fitted
+from shoal.data.own import common_dtype, from_arrays, set_aside
+from shoal.data.preprocess import Preprocessing
 from shoal.errors import BadInput, DataMissing
 from shoal.seeds import Key
 from shoal.types import Array
-
-LEAVE_OUT = "name the features with features=... to leave the column out"
 
 
 def from_table(
@@ -26,49 +26,74 @@ def from_table(
     label: str = "label",
     features: Sequence[str] | None = None,
     tags: Sequence[str] = (),
+    impute: Any = None,
+    encode: Any = None,
+    standardise: bool | Sequence[str] = False,
+    fit: Fit = "federation",
+    indicator: bool = False,
+    preprocess: Preprocessing | str | Path | None = None,
     test: float = 0.1,
     seed: int | Key = 0,
 ) -> Federation:
-    """From a pandas DataFrame or the path of a CSV file with a client column and a label column.
+    """From a data frame, a mapping of columns or the path of a CSV or Parquet file, with a client and a label column.
 
     Features are all other columns, unless named. Each of them must hold a finite number in every row: an empty cell
-    or a word is an error that says where it is, so that no column is left out unasked. They are kept as float64, or
-    as float32 if all of them are given so. Labels that are words become classes in sorted order. `tags` names columns
-    that a client publishes (site, device); they must be the same in all its rows.
+    or a word is an error that says where it is, so that no column is left out unasked, until `impute` says what stands
+    for a gap and `encode` how words become numbers. Plain numbers are kept as float64, or as float32 if all of them are
+    given so. Labels that are words become classes in sorted order. `tags` names columns that a client publishes (site,
+    device); they must be the same in all its rows.
 
     Clients and tags are text. Those of a CSV file stay as they are written: 007 and 7 are two clients. In a frame they
     are what `str` gives, and 7.0 is 7, because pandas turns whole numbers into floats where a column has a gap.
 
-    >>> from_table({"client": ["a", "a", "b"], "age": [1, 2, 3], "label": ["no", "yes", "no"]}).classes
-    2
+    What is filled in, the categories and the scales are taken from training rows alone and kept as
+    `federation.preprocess`.
+
+    >>> from_table({"client": ["a", "a", "b"], "age": [1, 2, 3], "label": ["no", "yes", "no"]}).class_names
+    ('no', 'yes')
+    >>> rows = {"client": ["a", "a", "b", "b"], "age": [30, None, 50, 40], "sex": ["f", "m", "f", "f"],
+    ...         "label": [0, 1, 0, 1]}
+    >>> fed = from_table(rows, impute="mean", encode="one-hot", test=0)
+    >>> fed.preprocess.inputs, fed.x[1].tolist()
+    (('age', 'sex=f', 'sex=m'), [40.0, 0.0, 1.0])
     """
-    read = _read(table)
-    for name in (client, label, *(features or ()), *tags):
-        if name not in read.columns:
-            raise BadInput(f"{read.source} has no column {name!r}; its columns are {', '.join(read.columns)}")
+    read, asked = read_table(table), Asked(impute, encode, standardise, fit, indicator)
+    given = Preprocessing.read(preprocess) if isinstance(preprocess, str | Path) else preprocess
+    if given is not None:
+        if asked != Asked():
+            raise BadInput("preprocess says all about gaps, words and scales; leave impute, encode and the others out")
+        features = [column.name for column in given.columns]
+    read.need((client, label, *(features or ()), *tags))
     chosen = [c for c in read.columns if c not in (client, label, *tags)] if features is None else list(features)
     if not chosen:
         raise BadInput(f"{read.source} has no column left for features")
     if not len(read):
         raise DataMissing(f"{read.source} has no rows.")
-    numbers = [_numbers(read, name) for name in chosen]
-    fine = common_dtype(numbers) if all(n.dtype.kind == "f" for n in numbers) else np.float64
-    x = np.stack([n.astype(fine) for n in numbers], axis=1)
-    y, classes = class_numbers(_labels(read, label))
+    y, names = class_numbers(_labels(read, label))
     ids, which, rows = _groups(_full(read, client))
-    clients = {name: (x[r], y[r]) for name, r in zip(ids, rows, strict=True)}
+    if given is None:
+        key = (seed if isinstance(seed, Key) else Key(seed))("split")
+        train = {name: r[~set_aside(len(r), test, key.of(name))] for name, r in zip(ids, rows, strict=True)}
+        given = fitted(read, chosen, train, asked)
+    raw = given.raw(read)
+    prepared = {name: given(raw[r], name) for name, r in zip(ids, rows, strict=True)}
+    numbers = [as_numbers(read, name) for name in chosen]
+    plain = asked == Asked() and preprocess is None and all(n.dtype.kind == "f" for n in numbers)
+    fine = common_dtype(numbers) if plain else np.float64
+    clients = {name: (prepared[name].astype(fine), y[r]) for name, r in zip(ids, rows, strict=True)}
     published: dict[str, dict[str, str]] = {name: {} for name in ids} if tags else {}
     for tag in tags:
         for name, value in zip(ids, _of_clients(read, tag, ids, which, rows), strict=True):
             published[name][tag] = value
-    return from_arrays(clients, test=test, seed=seed, name=read.source, classes=classes, tags=published)
+    made = from_arrays(clients, test=test, seed=seed, name=read.source, tags=published, class_names=names)
+    return replace(made, preprocess=given)
 
 
-def class_numbers(labels: Array) -> tuple[Array, int | None]:
-    """Whole numbers stay; words become numbers in sorted order, and their count is known.
+def class_numbers(labels: Array) -> tuple[Array, tuple[str, ...] | None]:
+    """Numbers stay; words become numbers in sorted order, and the words are kept.
 
     >>> class_numbers(np.array(["b", "a", "b"]))
-    (array([1, 0, 1]), 2)
+    (array([1, 0, 1]), ('a', 'b'))
     """
     if labels.dtype.kind == "O":  # of pandas: numbers in a column that could have gaps
         plain = np.asarray(labels.tolist())
@@ -76,108 +101,10 @@ def class_numbers(labels: Array) -> tuple[Array, int | None]:
     if labels.dtype.kind in "biuf":
         return labels, None
     words, numbers = np.unique(labels.astype(str), return_inverse=True)
-    return numbers.astype(np.int64), len(words)
+    return numbers.astype(np.int64), tuple(words.tolist())
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Columns by name; those of a CSV file hold text, and it is known on which line each row stands."""
-
-    source: str
-    columns: Mapping[str, Array]
-    lines: Sequence[int] | None = None
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
-
-    def place(self, row: int) -> str:
-        return f"row {row} (counted from 0)" if self.lines is None else f"line {self.lines[row]}"
-
-
-def _read(table: Any) -> _Table:
-    """A mapping, a data frame or a CSV file."""
-    if isinstance(table, str | Path):
-        return _read_csv(Path(table).expanduser())
-    source = "the table"
-    _check_distinct([str(c) for c in table], source)
-    columns = {}
-    for name in table:
-        try:
-            columns[str(name)] = np.asarray(table[name])
-        except ValueError as problem:
-            raise BadInput(f"column {str(name)!r} of {source} does not hold one value per row") from problem
-    for name, column in columns.items():
-        if column.ndim != 1:
-            raise BadInput(f"column {name!r} of {source} does not hold one value per row")
-    if len({len(column) for column in columns.values()}) > 1:
-        lengths = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
-        raise BadInput(f"the columns of {source} have different lengths: {lengths}")
-    return _Table(source, columns)
-
-
-def _read_csv(path: Path) -> _Table:
-    if not path.is_file():
-        raise DataMissing(f"there is no table {path}.")
-    rows, lines = [], []
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            for row in reader:
-                if row:  # an empty line is no row
-                    rows.append(row)
-                    lines.append(reader.line_num)
-    except (UnicodeDecodeError, csv.Error) as problem:
-        raise BadInput(f"{path} cannot be read: {problem}; it must be a CSV file in UTF-8") from problem
-    if len(rows) < 2:
-        raise DataMissing(f"{path} has no rows.")
-    _check_distinct(rows[0], path.name)
-    for line, row in zip(lines, rows, strict=True):
-        if len(row) != len(rows[0]):
-            raise BadInput(f"line {line} of {path} has {len(row)} fields, the first line {len(rows[0])}")
-    columns = {name: np.array(column, object) for name, *column in zip(*rows, strict=True)}
-    return _Table(path.name, columns, lines[1:])
-
-
-def _check_distinct(names: Sequence[str], source: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise BadInput(f"{source} has two columns called {name!r}; rename one of them")
-        seen.add(name)
-
-
-def _numbers(table: _Table, name: str) -> Array:
-    """A column of features as finite numbers, or one sentence that says where there is none."""
-    column = table.columns[name]
-    words: tuple[type, ...] = (bytes,) if table.lines is not None else (str, bytes)  # only a file has numbers as text
-    if column.dtype.kind in "biuf":
-        numbers = column
-    elif column.dtype.kind in "OUST":
-        cells = (np.nan if isinstance(cell, words) else _number(cell) for cell in column)
-        numbers = np.fromiter(cells, np.float64, len(column))
-    else:
-        numbers = np.full(len(column), np.nan)
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if not len(wrong):
-        return numbers
-    row = int(wrong[0])
-    if _is_missing(column[row]):
-        raise BadInput(f"column {name!r} of {table.source} is empty in {table.place(row)}; fill it in, or {LEAVE_OUT}")
-    raise BadInput(
-        f"column {name!r} of {table.source} holds {str(column[row])[:40]!r} in {table.place(row)}, which is no finite "
-        f"number; {LEAVE_OUT}"
-    )
-
-
-def _number(cell: Any) -> float:
-    """nan for what is no number."""
-    try:
-        return float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
-
-
-def _labels(table: _Table, name: str) -> Array:
+def _labels(table: Columns, name: str) -> Array:
     """A full column of labels; the numbers of a file as numbers."""
     column = _full(table, name)
     if table.lines is None:
@@ -190,31 +117,15 @@ def _labels(table: _Table, name: str) -> Array:
     return column
 
 
-def _full(table: _Table, name: str) -> Array:
+def _full(table: Columns, name: str) -> Array:
     """A column without gaps: of clients or labels."""
     column = table.columns[name]
     for row, cell in enumerate(column if column.dtype.kind not in "biu" else ()):
-        if _is_missing(cell):
+        if is_missing(cell):
             raise BadInput(
                 f"column {name!r} of {table.source} is empty in {table.place(row)}; fill it in or drop the row"
             )
     return column
-
-
-def _is_missing(cell: Any) -> bool:
-    """Empty text, None, and what pandas has in its place: nan, NaT, NA."""
-    try:
-        return cell is None or cell == "" or bool(cell != cell)
-    except TypeError:  # NA is neither equal nor unequal to itself
-        return True
-    except ValueError:  # an array
-        return False
-
-
-def _text(cell: Any) -> str:
-    if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) < 2**53:
-        return str(int(cell))
-    return cell.decode("utf-8", "backslashreplace") if isinstance(cell, bytes) else str(cell)
 
 
 def _groups(column: Array) -> tuple[list[str], Array, list[Array]]:
@@ -224,7 +135,7 @@ def _groups(column: Array) -> tuple[list[str], Array, list[Array]]:
     >>> ids, which.tolist(), [r.tolist() for r in rows]
     (['a', 'b'], [1, 0, 1], [[1], [0, 2]])
     """
-    names = [_text(cell) for cell in column]
+    names = [text(cell) for cell in column]
     ids = sorted(set(names))
     number = {name: i for i, name in enumerate(ids)}
     which = np.fromiter((number[name] for name in names), np.int64, len(names))
@@ -232,9 +143,9 @@ def _groups(column: Array) -> tuple[list[str], Array, list[Array]]:
     return ids, which, np.split(np.argsort(which, kind="stable"), ends[:-1])
 
 
-def _of_clients(table: _Table, tag: str, ids: Sequence[str], which: Array, rows: Sequence[Array]) -> list[str]:
+def _of_clients(table: Columns, tag: str, ids: Sequence[str], which: Array, rows: Sequence[Array]) -> list[str]:
     """The value of a tag for each client; an empty cell is an empty text."""
-    values = ["" if _is_missing(cell) else _text(cell) for cell in table.columns[tag]]
+    values = ["" if is_missing(cell) else text(cell) for cell in table.columns[tag]]
     found = [values[r[0]] for r in rows]
     for i, value in zip(which, values, strict=True):
         if value != found[i]:

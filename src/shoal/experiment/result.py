@@ -13,6 +13,7 @@ from torch import nn
 
 from shoal.algorithms import ALGORITHMS
 from shoal.backends import Serial
+from shoal.data.columns import is_rows
 from shoal.data.federation import Federation
 from shoal.data.samples import Inputs, Ragged
 from shoal.engine import Engine
@@ -108,20 +109,37 @@ class Run:
 
         Args:
             client: One of `clients`.
-            x: Samples (B, ...), in the dtype that the federation stores, or floats ready for the model.
+            x: Samples (B, ...), in the dtype that the federation stores, or floats ready for the model; of a table,
+                also rows as they are: a data frame, a mapping of columns, a list of mappings.
 
         Returns:
             B classes.
         """
+        return np.asarray(self._said(client, x).argmax(1))
+
+    def predict_proba(self, client: str, x: Any) -> Array:
+        """The probability that the client's model gives every class.
+
+        Args:
+            client: One of `clients`.
+            x: Samples, as for `predict`.
+
+        Returns:
+            B x C probabilities; `plan.federation.class_names` says what the classes are called.
+        """
+        return np.asarray(np.exp(self._said(client, x).astype(np.float64)))
+
+    def _said(self, client: str, x: Any) -> Array:
+        """Log-probabilities that the client's model, or all that vote, give."""
         if client not in self.clients:
             raise BadInput(f"the federation has no client {client!r}; run.clients lists them")
-        inputs, net, said = self._inputs(x), Net(self.plan.layout), []
+        inputs, net, said = self._inputs(x, client), Net(self.plan.layout), []
         for model_P in self.serving.models_for(client, self.plan.layout):
             net.load(model_P)
             said.append(net.log_probabilities(inputs))
         if not said:
             raise ShoalError(f"client {client!r} has no model yet: it was never selected; play more rounds")
-        return np.asarray(poll(said).argmax(1))
+        return poll(said)
 
     def advise(self) -> list[Advice]:
         """What the records say that one would miss, as `shoal advise` does; an empty list if nothing stands out."""
@@ -135,7 +153,7 @@ class Run:
         """The group and model of a client that was never seen, by the algorithm's own rule, from its samples.
 
         Args:
-            x: Its samples (B, ...), in the dtype that the federation stores, or floats ready for the model.
+            x: Its samples, as for `predict`.
             y: Their labels.
 
         Returns:
@@ -180,8 +198,10 @@ class Run:
 
         return report([self.folder], out)
 
-    def _inputs(self, x: Any) -> Array:
+    def _inputs(self, x: Any, client: str | None = None) -> Array:
         federation = self.plan.federation
+        if isinstance(federation, Federation) and federation.preprocess is not None and is_rows(x):
+            return federation.preprocess.prepare(x, client)
         samples = np.asarray(x)
         if samples.shape[1:] != federation.shape:
             raise BadInput(f"inputs have shape {samples.shape[1:]} each, the federation's have {federation.shape}")

@@ -6,6 +6,8 @@ from shoal.data.dataset import Dataset
 from shoal.data.datasets.images import Scale, load
 from shoal.data.datasets.registry import dataset
 
+NAMES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+
 
 @dataset("cifar10", partition="cluster-dirichlet")
 def cifar10(scale: Scale = "channel") -> Dataset:
@@ -14,4 +16,4 @@ def cifar10(scale: Scale = "channel") -> Dataset:
     >>> cifar10().x.shape  # doctest: +SKIP
     (60000, 3, 32, 32)
     """
-    return load("cifar10", scale, over="train")
+    return load("cifar10", scale, over="train", names=NAMES)

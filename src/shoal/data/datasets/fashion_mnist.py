@@ -6,6 +6,8 @@ from shoal.data.dataset import Dataset
 from shoal.data.datasets.images import Scale, load
 from shoal.data.datasets.registry import dataset
 
+NAMES = ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
+
 
 @dataset("fashion-mnist", partition="ditto")
 def fashion_mnist(scale: Scale = "standard") -> Dataset:
@@ -14,4 +16,4 @@ def fashion_mnist(scale: Scale = "standard") -> Dataset:
     >>> fashion_mnist().first_test  # doctest: +SKIP
     60000
     """
-    return load("fashion-mnist", scale, over="train")
+    return load("fashion-mnist", scale, over="train", names=NAMES)

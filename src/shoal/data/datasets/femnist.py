@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Literal
 
 import numpy as np
@@ -39,6 +40,7 @@ def femnist(which: Literal["all", "letters"] = "all", inverted: bool = False) ->
         inputs=Inputs(255.0, -255.0) if inverted else Inputs(0.0, 255.0),
         writer=arrays["client"].astype(np.int64),
         writer_names=tuple(map(str, arrays["client_names"])),
+        class_names=tuple(digits + ascii_uppercase + ascii_lowercase),
     )
     if which == "all":
         return data
@@ -52,4 +54,5 @@ def femnist(which: Literal["all", "letters"] = "all", inverted: bool = False) ->
         inputs=kept.inputs,
         writer=kept.writer,
         writer_names=kept.writer_names,
+        class_names=tuple(ascii_lowercase[:10]),
     )

@@ -33,7 +33,7 @@ def scaling(x: Array, how: Scale) -> Inputs:
     return Inputs(mean.astype(np.float32), (std + (MARGIN if how == "standard" else 0.0)).astype(np.float32))
 
 
-def load(name: str, how: Scale, over: Literal["all", "train"]) -> Dataset:
+def load(name: str, how: Scale, over: Literal["all", "train"], names: tuple[str, ...] | None = None) -> Dataset:
     """A data set kept as x_train, y_train, x_test, y_test; statistics over all or over the training images."""
     arrays = read(name, SPLIT_ARRAYS)
     x = np.concatenate([arrays["x_train"], arrays["x_test"]])
@@ -43,4 +43,4 @@ def load(name: str, how: Scale, over: Literal["all", "train"]) -> Dataset:
         raise DataMissing(f"the file of data set {name!r} does not hold what it should; run `shoal fetch {name}`.")
     x = x[:, None] if x.ndim == 3 else np.ascontiguousarray(x.transpose(0, 3, 1, 2))
     inputs = scaling(x if over == "all" else x[:first_test], how)
-    return Dataset(name=name, x=x, y=y, classes=10, inputs=inputs, first_test=first_test)
+    return Dataset(name=name, x=x, y=y, classes=10, inputs=inputs, first_test=first_test, class_names=names)

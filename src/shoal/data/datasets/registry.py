@@ -1,8 +1,9 @@
 """The data sets by name, filled by the declaration on each loader: `@dataset("name", partition="iid")`.
 
 A loader gives a `Dataset`; the trait `partition` deals it to clients if the user names none. With `has_clients=True` it
-takes a key and gives a federation. `own_files=True`: files of the user, which may change between two runs. A variant of
-a data set (`femnist:letters`) may have a partition of its own, as a trait of the variant's name.
+takes a key and gives a federation, with `may_have_clients=True` a key and gives either. `own_files=True`: files
+of the user, which may change between two runs. A variant of a data set (`femnist:letters`) may have a partition of its
+own, as a trait of the variant's name.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from shoal.registry import Registry
 
 dataset = DATASETS = Registry[Callable[..., Any]]("data set", home="shoal.data.datasets")
-HINT = "Own data: folder:PATH or csv:PATH:client=COLUMN:label=COLUMN."
+HINT = "Own data: folder:PATH, table:PATH:client=COLUMN:label=COLUMN or images:PATH."
 
 
 def default_partition(name: str) -> str | None:

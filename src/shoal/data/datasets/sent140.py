@@ -41,7 +41,9 @@ def sent140(words: int = 25, width: int = 0) -> Dataset:
     tokens_NT = np.stack([tokens(str(tweet), number, words) for tweet in text])
     x = np.concatenate([vectors, unknown])[tokens_NT]
     names = tuple(f"{i:04d}" for i in range(int(user.max(initial=0)) + 1))
-    return Dataset(name="sent140", x=x, y=y, classes=2, writer=user, writer_names=names)
+    return Dataset(
+        name="sent140", x=x, y=y, classes=2, writer=user, writer_names=names, class_names=("negative", "positive")
+    )
 
 
 def tokens(tweet: str, number: dict[str, int], words: int) -> Array:

@@ -76,6 +76,7 @@ def assemble(
         views=views,
         view=view,
         truth=truth,
+        class_names=dataset.class_names,
     )
 
 
