@@ -175,7 +175,7 @@ PAPER = Paper(
             "fedgsp/table1",
             "Nine methods on FEMNIST by writer, 368 clients",
             (
-                *comparison("small", SMALL, 12.0, ("naivegsp", "naivegsp+icg")),
+                *comparison("small", SMALL, 10.0, ("naivegsp", "naivegsp+icg")),
                 *comparison("leaf", LARGE, 3000.0, ()),
             ),
             (BEST, LOSS, ROUNDS, COMP_80, COMM_80),

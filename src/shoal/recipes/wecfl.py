@@ -18,8 +18,8 @@ UNSETTLED = (
 )
 COMMON: dict[str, Any] = {"rounds": 100, "selection": "all", "batch": 32, "lr": 0.001, "momentum": 0.9}
 DATA: dict[str, tuple[dict[str, Any], float]] = {  # and minutes of a run
-    "fmnist": ({"data": "fashion-mnist", "model": "wecfl-fmnist"}, 12.0),
-    "cifar": ({"data": "cifar10", "model": "wecfl-cifar"}, 5.0),
+    "fmnist": ({"data": "fashion-mnist", "model": "wecfl-fmnist"}, 17.0),
+    "cifar": ({"data": "cifar10", "model": "wecfl-cifar"}, 6.0),
 }
 CLUSTER_WISE = {"dirichlet": "cluster-dirichlet", "classes": "cluster-classes"}
 CLIENT_WISE = {"dirichlet": "dirichlet:0.1", "classes": "classes:per_client=2"}
