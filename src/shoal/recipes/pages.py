@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shoal.recipes.choices import remarks
 from shoal.recipes.drawn import drawings
 from shoal.recipes.extras import extra_parts
 from shoal.recipes.grids import grid
@@ -61,7 +62,13 @@ def table_part(table: Table, known: Known) -> list[str]:
         parts += one_column_grid(table, known)
     else:
         parts += [piece for quantity in table.quantities for piece in quantity_grid(table, quantity, known)]
-    parts += [*left_sentences(found), *notes(table), *extra_parts(table, known), *panel_sentence(table, known)]
+    parts += [
+        *left_sentences(found),
+        *notes(table),
+        *remarks(table, known),
+        *extra_parts(table, known),
+        *panel_sentence(table, known),
+    ]
     links = ", ".join(departure_link(d) for d in dict.fromkeys(d for cell in table.cells for d in cell.departures))
     return [*parts, f"Departures: {links}."] if links else parts
 
