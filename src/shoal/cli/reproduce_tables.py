@@ -10,7 +10,7 @@ from shoal.cli.console import echo, emit, out
 from shoal.recipes.grids import grid
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pace import Paces, minutes_left, paces
-from shoal.recipes.pages import VERDICTS, count_sentence, verdict_rows
+from shoal.recipes.pages import VERDICTS, count_sentence, reasons, verdict_rows
 from shoal.recipes.relations import Verdict, judge, known_cells
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
         emit({"kind": "statements", "statements": [verdict_document(v) for v in found]})
     else:
         drawn = grid(VERDICTS, rows) if shape == "markdown" else aligned(VERDICTS, rows)
-        echo(out(), f"{drawn}\n\n{count_sentence(found)}")
+        echo(out(), "\n\n".join([drawn, count_sentence(found), *reasons(found)]))
 
 
 def verdict_document(verdict: Verdict) -> dict[str, Any]:
@@ -151,6 +151,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "seeds_wanted": verdict.wanted,
         "of_the_paper": not relation.ours,
         "p": verdict.p,
+        "cause": relation.cause if verdict.says == "does not hold" else "",
         "why": relation.why if verdict.says == "does not hold" else "",
     }
 

@@ -14,6 +14,7 @@ from shoal.recipes.store import Result, Store, differs
 
 __all__ = ["Relation", "Verdict", "judge"]
 
+Cause = Literal["", "our error", "the setting", "the paper", "chance"]
 Known = Mapping[str, tuple[Cell, Result | None]]  # cells by name
 
 
@@ -34,7 +35,9 @@ class Relation:
         ratio: Left over right instead of left minus right.
         strict: The bound itself is not enough: "above" and not "not below".
         ours: It is a statement of ours, not of the paper, and counted apart.
-        why: What is behind it if it does not hold here: our error, the setting, or the paper, and what tells.
+        cause: What is behind it if it does not hold here; empty: that is not known yet.
+        why: How we know.
+        tells: Names of statements that tell, of the same paper.
 
     >>> Relation("p/a", "A is above B", "Table 1", ("p/t/r/a",), ("p/t/r/b",), least=0).quantity
     'best_accuracy'
@@ -52,7 +55,9 @@ class Relation:
     ratio: bool = False
     strict: bool = False
     ours: bool = False
+    cause: Cause = ""
     why: str = ""
+    tells: tuple[str, ...] = ()
 
     @property
     def bounds(self) -> str:
