@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Shoal
 
+from shoal.cli.reproduce_tables import list_line
 from shoal.recipes import Cell, Paper, Table
+from shoal.recipes.pace import paces
 from shoal.recipes.records import Panel
+from shoal.recipes.store import EMPTY, Result, Store
 
 KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 2, "lr": 0.1}
 
@@ -41,6 +44,16 @@ def test_the_list_says_how_far_and_what_is_left(shoal: Shoal) -> None:
     assert line["minutes_left"] == 12 and not line["measured"]  # two cells, two seeds, three minutes each
     text = shoal("reproduce").stdout.splitlines()
     assert text[1].split() == ["toy/table1", "3", "0", "0", "2", "1", "~12", "Two", "methods"]
+
+
+@pytest.mark.usefixtures("toy")
+def test_minutes_are_measured_where_a_run_of_the_row_is_there() -> None:
+    """One of four runs of the row took 30 s where three minutes are stated: three more of 30 s."""
+    cell = TOY.cells[0]
+    Store("results").save(cell, Result(cell.settings, {0: {**EMPTY, "complete": True, "seconds": 30.0}}))
+    known = paces([(c, Store("results").load(c)) for c in TOY.cells])
+    line = list_line(TOY, TOY.cells, Store("results"), None, known)
+    assert line["minutes_left"] == 1.5 and line["measured"]
 
 
 @pytest.mark.usefixtures("toy")

@@ -12,14 +12,11 @@ import pytest
 
 from shoal.recipes import PAPERS
 from shoal.recipes.documents import documents, write_documents
-from shoal.recipes.fedgsp import CANDIDATES, TUNED, UNTUNED
 from shoal.recipes.items import ITEMS, Item, covered, status_of
 from shoal.recipes.records import Cell
 from shoal.recipes.relations import Known, Relation, Verdict, known_cells
 from shoal.recipes.statements import STATEMENTS
 from shoal.recipes.store import Result, Store, differs
-from shoal.recipes.wecfl import UNSETTLED
-from shoal.recipes.wecfl_figures import TABLE2
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Store(ROOT / "results")
@@ -164,27 +161,3 @@ def test_a_claim_needs_all_of_its_statements_with_all_seeds() -> None:
         (Verdict(other, "does not hold", 1.0, n=3, wanted=3), "departs"),
     ):
         assert status_of(claim, {}, {**holds, other.name: verdict}) == status
-
-
-def test_what_was_tuned_is_what_validation_says() -> None:
-    """Once all candidates of a method were tried, Table 1 has the best of them; until then its note says so."""
-    known, waiting = known_cells(CELLS, RESULTS), []
-    for method, (key, values) in CANDIDATES.items():
-        found = {value: known[f"fedgsp/tuning/{method}/{key}-{value}"][1] for value in values}
-        scores = {value: r.values("best_val_accuracy").get(0) for value, r in found.items() if r is not None}
-        if len(scores) == len(values) and all(score is not None for score in scores.values()):
-            assert TUNED[method] == max(scores, key=lambda value: scores[value] or 0.0), (method, scores)
-        else:
-            waiting.append(method)
-    assert set(UNTUNED) == set(waiting)
-    noted = {cell.column for cell in CELLS if cell.table == "fedgsp/table1" and "not tuned" in cell.note}
-    assert noted == set(waiting)
-
-
-def test_a_reading_that_is_not_settled_is_told() -> None:
-    """The tables of WeCFL say that the reading is a guess exactly while a reading was not run."""
-    known = known_cells(CELLS, RESULTS)
-    settled = all(known[cell.name][1] is not None for cell in CELLS if cell.table == "wecfl/d28")
-    told = [table.name for table in PAPERS["wecfl"].tables if UNSETTLED in table.about]
-    assert (len(told) == 0) == settled
-    assert settled or {f"wecfl/table2-{kind}" for kind in TABLE2} <= set(told)

@@ -9,7 +9,7 @@ import pytest
 
 from shoal.recipes import PAPERS
 from shoal.recipes.numbers import figure_of
-from shoal.recipes.pages import cell_text, count_sentence
+from shoal.recipes.pages import cell_text, count_sentence, reasons
 from shoal.recipes.records import Cell, Quantity
 from shoal.recipes.relations import Known, Relation, judge, within
 from shoal.recipes.statements import STATEMENTS
@@ -108,9 +108,26 @@ def test_costs_until_a_target_that_was_never_reached_are_those_of_the_whole_run(
 
 def test_statements_of_ours_are_counted_apart_and_have_no_figure_of_the_paper() -> None:
     own = [r for r in STATEMENTS if r.ours]
-    assert len(own) == 21 and {judge(r, KNOWN).paper for r in own} == {None}
+    assert len(own) == 25 and {judge(r, KNOWN).paper for r in own} == {None}
     assert "Of 157 statements of the papers" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
-    assert "Of 21 statements of our own" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
+    assert "Of 25 statements of our own" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
+
+
+def test_a_statement_that_does_not_hold_has_a_cause_or_is_told_to_have_none() -> None:
+    known = two(accuracies(0.6, 0.6), accuracies(0.7, 0.7))
+    plain, other = relation(least=0), replace(relation(most=0), name="p/b", says="b is not below a")
+    caused = replace(plain, cause="the paper", why="Its code does otherwise.", tells=("p/b", "p/c"))
+    told = [reasons([judge(r, known), judge(other, known)])[1] for r in (plain, caused)]
+    assert told[0] == "* a against b: cause not known yet."
+    shown = "-10.00 ± 0.00, in 2 of 2 seeds, holds."
+    assert told[1] == f'* a against b: the paper. Its code does otherwise. "b is not below a": {shown}'
+    assert reasons([judge(other, known)]) == []
+
+
+def test_causes_say_how_we_know() -> None:
+    names = {r.name for r in STATEMENTS}
+    assert [r.name for r in STATEMENTS if bool(r.cause) != bool(r.why)] == []
+    assert [name for r in STATEMENTS for name in r.tells if name not in names or not r.cause] == []
 
 
 @pytest.mark.parametrize("words", ["above", "below", "fewer", "better", "lose", "costs", "higher"])

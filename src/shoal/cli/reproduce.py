@@ -162,6 +162,7 @@ def reproduce(
 
 def documents_of(store: Store) -> list[Path]:
     """The generated pages of docs/, written."""
+    from shoal.cli.reproduce_tables import every_cell
     from shoal.recipes import PAPERS
     from shoal.recipes.documents import documents, write_documents
     from shoal.recipes.relations import known_cells
@@ -171,6 +172,7 @@ def documents_of(store: Store) -> list[Path]:
 
 def pages_of(names: Sequence[str], store: Store, folder: Path) -> list[Path]:
     """A page of HTML for each paper of which a table is asked for."""
+    from shoal.cli.reproduce_tables import every_cell
     from shoal.recipes import PAPERS
     from shoal.recipes.html import write_pages
     from shoal.recipes.relations import known_cells
@@ -178,12 +180,6 @@ def pages_of(names: Sequence[str], store: Store, folder: Path) -> list[Path]:
     wanted = {name.split("/")[0] for name in names} or set(PAPERS)
     papers = [paper for name, paper in PAPERS.items() if name in wanted]
     return write_pages(papers, known_cells(every_cell(), store), folder)
-
-
-def every_cell() -> list[Cell]:
-    from shoal.recipes import PAPERS
-
-    return [cell for paper in PAPERS.values() for table in paper.tables for cell in table.cells]
 
 
 def show_written(paths: Sequence[Path], screen: Console) -> None:

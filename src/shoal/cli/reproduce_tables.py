@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
 from shoal.recipes.grids import grid
-from shoal.recipes.numbers import figure_of, minutes_left, paces, progress_of, state_of
-from shoal.recipes.pages import VERDICTS, count_sentence, verdict_rows
+from shoal.recipes.numbers import figure_of, progress_of, state_of
+from shoal.recipes.pace import Paces, minutes_left, paces
+from shoal.recipes.pages import VERDICTS, count_sentence, reasons, verdict_rows
 from shoal.recipes.relations import Verdict, judge, known_cells
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 
 def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
     """Every table and figure: how many cells, how far they are, and what is left to run here."""
-    lines = [list_line(t, [c for c in cells if c.table == t.name], store, seeds) for t in tables]
+    known = paces([(cell, store.load(cell)) for cell in every_cell()])
+    lines = [list_line(t, [c for c in cells if c.table == t.name], store, seeds, known) for t in tables]
     if shape == "json":
         emit({"kind": "recipes", "tables": lines})
         return
@@ -40,17 +42,18 @@ def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seed
         echo(out(), grid(heads, rows))
         return
     echo(out(), aligned(heads, rows))
+    echo(out(), "\nRun one:  shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2")
     echo(
-        out(), "\nRun one:  shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2 (~: a stated estimate, not measured)"
+        out(),
+        "Minutes go by runs of the same row, or data and model, in results/; ~: where there is none, by an estimate.",
     )
 
 
-def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> dict[str, Any]:
+def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None, known: Paces) -> dict[str, Any]:
     """One table as numbers."""
     found = [(cell, store.load(cell)) for cell in cells]
     states = Counter(state_of(cell, result, seeds) for cell, result in found)
-    pace = paces(found)
-    costs = [minutes_left(cell, result, seeds, pace.get(cell.row, 1.0)) for cell, result in found]
+    costs = [minutes_left(cell, result, seeds, known) for cell, result in found]
     return {
         "table": table.name,
         "title": table.title,
@@ -63,6 +66,13 @@ def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
         "measured": all(measured for minutes, measured in costs if minutes),
         "elsewhere": table.elsewhere,
     }
+
+
+def every_cell() -> list[Cell]:
+    """The cells of all papers."""
+    from shoal.recipes import PAPERS
+
+    return [cell for paper in PAPERS.values() for table in paper.tables for cell in table.cells]
 
 
 def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
@@ -93,10 +103,9 @@ def shown_under(table: Table, tables: Sequence[Table], cells: Sequence[Cell]) ->
 
 def verdicts_of(names: Sequence[str], store: Store, cells: Sequence[Cell] | None = None) -> list[Verdict]:
     """Verdicts on the statements about these tables; with `cells`, on those that need no other cell than these."""
-    from shoal.recipes import PAPERS
     from shoal.recipes.statements import STATEMENTS
 
-    known = known_cells([c for p in PAPERS.values() for t in p.tables for c in t.cells], store)
+    known = known_cells(every_cell(), store)
     shown = None if cells is None else {cell.name for cell in cells}
     found = []
     for relation in STATEMENTS:
@@ -119,7 +128,7 @@ def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
         emit({"kind": "statements", "statements": [verdict_document(v) for v in found]})
     else:
         drawn = grid(VERDICTS, rows) if shape == "markdown" else aligned(VERDICTS, rows)
-        echo(out(), f"{drawn}\n\n{count_sentence(found)}")
+        echo(out(), "\n\n".join([drawn, count_sentence(found), *reasons(found)]))
 
 
 def verdict_document(verdict: Verdict) -> dict[str, Any]:
@@ -142,6 +151,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "seeds_wanted": verdict.wanted,
         "of_the_paper": not relation.ours,
         "p": verdict.p,
+        "cause": relation.cause if verdict.says == "does not hold" else "",
         "why": relation.why if verdict.says == "does not hold" else "",
     }
 

@@ -31,8 +31,16 @@ def pair(table: str, rows: tuple[str, ...], left: str, right: str) -> dict[str, 
 def each(
     name: str, says: str, source: str, table: str, rows: tuple[str, ...], left: str, right: str, **more: Any
 ) -> list[Relation]:
-    """The same statement of several rows, one by one."""
+    """The same statement of several rows, one by one; what `tells` is of the same row."""
+    told = more.pop("tells", ())
     return [
-        Relation(f"{name}-{row}", f"{says} on {NAMES[row]}", source, **pair(table, (row,), left, right), **more)
+        Relation(
+            f"{name}-{row}",
+            f"{says} on {NAMES[row]}",
+            source,
+            **pair(table, (row,), left, right),
+            tells=tuple(f"{other}-{row}" for other in told),
+            **more,
+        )
         for row in rows
     ]

@@ -86,21 +86,21 @@ SENT = {"data": "sent140", "lr": 0.3, "groups": 5, "rounds": 800}
 MANY_SEEDS = 10  # of the row that the authors' averaging is shown on
 
 ROWS = {
-    "mnist-mclr": Row({**MNIST, **L2, "model": "mnist-mclr"}, minutes=0.4, departures=("D73",), seeds=MANY_SEEDS),
-    "mnist-mclr-sigma1.55": Row({**MILD, **L2, "model": "mnist-mclr"}, minutes=0.4, note=MILD_NOTE, twin="mnist-mclr"),
-    "mnist-mlp": Row({**MNIST, **L2, "model": "mnist-mlp"}, minutes=2, departures=("D73",)),
-    "mnist-mlp-sigma1.55": Row({**MILD, **L2, "model": "mnist-mlp"}, minutes=2, note=MILD_NOTE, twin="mnist-mlp"),
+    "mnist-mclr": Row({**MNIST, **L2, "model": "mnist-mclr"}, minutes=0.1, departures=("D73",), seeds=MANY_SEEDS),
+    "mnist-mclr-sigma1.55": Row({**MILD, **L2, "model": "mnist-mclr"}, minutes=0.1, note=MILD_NOTE, twin="mnist-mclr"),
+    "mnist-mlp": Row({**MNIST, **L2, "model": "mnist-mlp"}, minutes=0.5, departures=("D73",)),
+    "mnist-mlp-sigma1.55": Row({**MILD, **L2, "model": "mnist-mlp"}, minutes=0.5, note=MILD_NOTE, twin="mnist-mlp"),
     "mnist-cnn": Row({**MNIST, "model": "mnist-cnn"}, minutes=240, departures=("D73",)),
-    "femnist-mclr": Row({**LETTERS, **L2, "model": "femnist-mclr-10"}, minutes=0.5, departures=("D24",)),
+    "femnist-mclr": Row({**LETTERS, **L2, "model": "femnist-mclr-10"}, minutes=0.1, departures=("D24",)),
     "femnist-mclr-shared": Row(
-        {**SAME_IMAGES, **L2, "model": "femnist-mclr-10"}, minutes=0.5, note=SHARED_NOTE, twin="femnist-mclr"
+        {**SAME_IMAGES, **L2, "model": "femnist-mclr-10"}, minutes=0.1, note=SHARED_NOTE, twin="femnist-mclr"
     ),
-    "femnist-mlp": Row({**LETTERS, **L2, "model": "femnist-mlp-10"}, minutes=6, departures=("D24",)),
+    "femnist-mlp": Row({**LETTERS, **L2, "model": "femnist-mlp-10"}, minutes=1, departures=("D24",)),
     "femnist-mlp-shared": Row(
-        {**SAME_IMAGES, **L2, "model": "femnist-mlp-10"}, minutes=6, note=SHARED_NOTE, twin="femnist-mlp"
+        {**SAME_IMAGES, **L2, "model": "femnist-mlp-10"}, minutes=1, note=SHARED_NOTE, twin="femnist-mlp"
     ),
     "femnist-cnn": Row({**LETTERS, **L2, "model": "femnist-cnn"}, minutes=900, departures=("D24",)),
-    "synthetic": Row({**SYNTHETIC, **L2, "model": "synthetic-mclr"}, minutes=0.5),
+    "synthetic": Row({**SYNTHETIC, **L2, "model": "synthetic-mclr"}, minutes=0.1),
     "fashion-mnist-cnn": Row({**DITTO, "model": "fmnist-cnn"}, minutes=1500),
     "sent140-gru": Row({**SENT, "model": "sent140-gru"}, mu=0.01, why_not=SENT140),
     "sent140-lstm": Row({**SENT, "model": "sent140-lstm"}, mu=0.01, why_not=SENT140),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Literal
@@ -136,47 +135,3 @@ def progress_of(cell: Cell, result: Result | None) -> str:
             so_far = "" if best is None else f", best accuracy {100 * best:.1f} %"
             words.append(f"seed {seed} at round {run['rounds']} of {cell.rounds}{so_far}")
     return "; ".join(words)
-
-
-def paces(found: Sequence[tuple[Cell, Result | None]]) -> dict[str, float]:
-    """How long the complete runs of a row took, as a multiple of what was estimated; rows that have none are left out.
-
-    Args:
-        found: Cells of a table with what is stored of them.
-
-    Returns:
-        Factors by row.
-
-    >>> cell = Cell("p/t", "a", "x", "fedavg", {"rounds": 1}, minutes=2.0)
-    >>> paces([(cell, Result(cell.settings, {0: {"complete": True, "seconds": 30}}))])
-    {'a': 0.25}
-    """
-    took: dict[str, list[float]] = {}
-    for cell, result in found:
-        if result is not None and differs(cell, result) is None and result.seconds is not None:
-            took.setdefault(cell.row, []).append(result.seconds / 60 / cell.minutes)
-    return {row: fmean(factors) for row, factors in took.items()}
-
-
-def minutes_left(cell: Cell, result: Result | None, seeds: int | None = None, pace: float = 1.0) -> tuple[float, bool]:
-    """What the runs of a cell that are not complete will take here, and whether that was measured.
-
-    Args:
-        cell: The recipe.
-        result: What is stored.
-        seeds: How many are asked for.
-        pace: By which an estimate is multiplied, from other cells of the row.
-
-    Returns:
-        Minutes, and True if they come from complete runs.
-
-    >>> cell = Cell("p/t", "a", "x", "fedavg", {"rounds": 1}, minutes=2.0)
-    >>> minutes_left(cell, None), minutes_left(cell, Result(cell.settings, {0: {"complete": True, "seconds": 30}}))
-    ((6.0, False), (1.0, True))
-    """
-    if cell.why_not:
-        return 0.0, False
-    usable = result if result is not None and differs(cell, result) is None else None
-    took = usable.seconds if usable else None
-    left = max((seeds or cell.seeds) - (len(usable.seeds_done) if usable else 0), 0)
-    return left * (pace * cell.minutes if took is None else took / 60), took is not None

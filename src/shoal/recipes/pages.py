@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shoal.recipes.choices import remarks
 from shoal.recipes.drawn import drawings
 from shoal.recipes.extras import extra_parts
 from shoal.recipes.grids import grid
@@ -12,9 +13,10 @@ from shoal.recipes.records import Cell, Paper, Quantity, Table
 from shoal.recipes.relations import Known, Relation, Verdict, judge
 from shoal.recipes.store import Result
 
-__all__ = ["paper_page", "verdict_rows"]
+__all__ = ["paper_page", "reason_rows", "verdict_rows"]
 
 MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
+REASONS = ("does not hold", "cause", "what tells")
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
 
 
@@ -40,7 +42,7 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
     if statements:
         verdicts = [judge(relation, known) for relation in statements]
         parts += ["## Statements", count_sentence(verdicts), grid(VERDICTS, verdict_rows(verdicts))]
-        parts += [why for why in reasons(verdicts)]
+        parts += reasons(verdicts)
     return "\n\n".join(parts) + "\n"
 
 
@@ -61,7 +63,13 @@ def table_part(table: Table, known: Known) -> list[str]:
         parts += one_column_grid(table, known)
     else:
         parts += [piece for quantity in table.quantities for piece in quantity_grid(table, quantity, known)]
-    parts += [*left_sentences(found), *notes(table), *extra_parts(table, known), *panel_sentence(table, known)]
+    parts += [
+        *left_sentences(found),
+        *notes(table),
+        *remarks(table, known),
+        *extra_parts(table, known),
+        *panel_sentence(table, known),
+    ]
     links = ", ".join(departure_link(d) for d in dict.fromkeys(d for cell in table.cells for d in cell.departures))
     return [*parts, f"Departures: {links}."] if links else parts
 
@@ -195,9 +203,34 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
 
 
 def reasons(verdicts: Sequence[Verdict]) -> list[str]:
-    """What is behind statements that do not hold."""
-    lines = [f"* {v.relation.says}: {v.relation.why}" for v in verdicts if v.says == "does not hold" and v.relation.why]
+    """What is behind statements that do not hold, as a list in Markdown; nothing if all do."""
+    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts)]
     return ["Behind those that do not hold:", "\n".join(lines)] if lines else []
+
+
+def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """The statements that do not hold, each with its cause and with what tells.
+
+    Args:
+        verdicts: Of a paper, or of all.
+
+    Returns:
+        Cells of a table with the heads `REASONS`.
+
+    >>> reason_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "does not hold")])
+    [['a is above b', 'cause not known yet', '']]
+    """
+    known = {v.relation.name: v for v in verdicts}
+    rows = []
+    for verdict in (v for v in verdicts if v.says == "does not hold"):
+        told = [
+            f'"{known[name].relation.says}": {known[name].shown}, {known[name].words}.'
+            for name in verdict.relation.tells
+            if name in known
+        ]
+        cause = verdict.relation.cause or "cause not known yet"
+        rows.append([verdict.relation.says, cause, " ".join(filter(None, (verdict.relation.why, *told)))])
+    return rows
 
 
 def count_sentence(verdicts: Sequence[Verdict]) -> str:

@@ -58,7 +58,7 @@ class Cell:
         keys: Settings of the run; the seed is added.
         paper: Published figures by the names of quantities, as the paper prints them; None: the paper has none.
         seeds: How many runs the recipe asks for, 0 to this minus one.
-        minutes: Estimate of one run on two cores, until there is a measured one.
+        minutes: Estimate of one run on one or two cores, until there is a measured one of its row.
         departures: Numbers of `docs/departures.md` in which the run is not the paper's.
         keeps: What else is kept of a run, by the names of `shoal.recipes.keeps`.
         curves: What else is kept by round, by the names of records, such as `test_loss`.

@@ -9,8 +9,9 @@ from shoal.recipes.relations import Relation
 
 PLAIN_MEAN = (
     "IFCA has the mean of all clients of a group here, as the text describes it; the authors' code applies the first "
-    "client's update alone, which is the column `ifca-first`. Both stand beside the paper's figure in Table 3."
+    "client's update alone, which is the column `ifca-first`. Both stand beside the paper's figure in the table."
 )
+CODE: dict[str, Any] = {"cause": "the paper", "why": PLAIN_MEAN}
 
 F3 = "flexcfl/table3"
 
@@ -45,7 +46,8 @@ def flexcfl() -> list[Relation]:
             "flexcfl",
             "ifca",
             least=0,
-            why=PLAIN_MEAN,
+            tells=("flexcfl/above-ifca-first",),
+            **CODE,
         ),
         *each(
             "flexcfl/above-ifca-first",
@@ -85,6 +87,7 @@ def flexcfl() -> list[Relation]:
             most=1,
             quantity="groups",
             scale=1,
+            cause="chance",
             why="Centres are drawn at random: whether one of them takes everybody differs from seed to seed.",
         ),
         *(
@@ -158,7 +161,29 @@ def drift() -> list[Relation]:
         ),
         *each("flexcfl/all-fedavg", "swap all: FlexCFL above FedAvg", source, all_, here, "flexcfl", "fedavg", **ABOVE),
         *each("flexcfl/all-ifca", "swap all: FlexCFL above IFCA", source, all_, here, "flexcfl", "ifca", **ABOVE),
-        *each("flexcfl/part-ifca", "swap part: FlexCFL above IFCA", source, part, here, "flexcfl", "ifca", **ABOVE),
+        *each(
+            "flexcfl/part-ifca",
+            "swap part: FlexCFL above IFCA",
+            source,
+            part,
+            here,
+            "flexcfl",
+            "ifca",
+            tells=("flexcfl/part-ifca-first",),
+            **ABOVE,
+            **CODE,
+        ),
+        *each(
+            "flexcfl/part-ifca-first",
+            "swap part: FlexCFL above IFCA as the authors' code averages it",
+            "ours",
+            part,
+            here,
+            "flexcfl",
+            "ifca-first",
+            **ABOVE,
+            ours=True,
+        ),
         Relation(
             "flexcfl/incremental-equal",
             "incremental: FlexCFL and FedGroup are nearly equal",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from shoal.errors import RunFolderError
@@ -60,9 +61,9 @@ class Result:
 
     @property
     def seconds(self) -> float | None:
-        """Of a complete run, on average; None: there is none."""
+        """Of a complete run, the middle of all; None: there is none."""
         took = [float(run["seconds"]) for run in self.runs.values() if run["complete"] and run.get("seconds")]
-        return sum(took) / len(took) if took else None
+        return median(took) if took else None
 
 
 class Store:
