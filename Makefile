@@ -8,7 +8,7 @@ ARGS ?=
 BUILT_FROM := pyproject.toml setup.py constraints.txt $(wildcard src/shoal/kernels/*.[ch])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-portable test-sanitized coverage mutate bits check lint docs graph clean
+.PHONY: help demo test test-all test-portable test-sanitized test-docs coverage mutate bits check lint docs graph clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
@@ -50,8 +50,12 @@ lint: .venv/dev ## format, lint, types, import contracts
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
 
-docs: .venv/dev ## the tests of the documentation: examples, links, lists, quoted figures
-	@$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py README.md docs $(ARGS)
+docs: .venv/docs ## the documentation as a site, in build/site; fails on a dead link
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q $(ARGS)
+	@echo "Open build/site/index.html (for the search: $(BIN)/python -m http.server -d build/site)"
+
+test-docs: .venv/dev ## the tests of the documentation: examples, links, lists, quoted figures, notebooks
+	@$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py tests/tools/test_site.py README.md docs $(ARGS)
 
 graph: .venv/dev ## the import graph as a table, and its picture for docs/architecture.md
 	@$(BIN)/python -m tools.imports --svg docs/images/imports.svg
@@ -70,6 +74,10 @@ clean: ## remove everything that can be made again; runs stay
 	@$(INSTALL) -e ".[report]"
 	@touch $@
 
+.venv/docs: $(BUILT_FROM) | .venv/bin/python
+	@$(INSTALL) -e ".[docs]"
+	@touch $@
+
 .venv/dev: $(BUILT_FROM) | .venv/bin/python
 	@$(INSTALL) -e ".[dev]"
-	@touch $@ .venv/report
+	@touch $@ .venv/report .venv/docs

@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("flwr") else ["src/shoal/flower/*"]
+NEEDED = {"flwr": "src/shoal/flower/*", "mkdocs": "tools/site/*"}
+collect_ignore_glob = [files for package, files in NEEDED.items() if not find_spec(package)]

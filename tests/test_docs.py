@@ -68,7 +68,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_page_is_in_the_index() -> None:
     index = (DOCS / "README.md").read_text()
-    pages = {p.relative_to(DOCS).as_posix() for p in PAGES if p.parent.name != "results"}
+    pages = {p.relative_to(DOCS).as_posix() for p in [*PAGES, *DOCS.rglob("*.ipynb")]}
     assert {p for p in pages - {"README.md", "decisions/0000-template.md"} if f"({p})" not in index} == set()
 
 
