@@ -374,9 +374,7 @@ class Solver(Protocol):
         """Samples of a step."""
         ...
 
-    def __call__(
-        self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Array | None = None
-    ) -> Trained:
+    def __call__(self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Any = None) -> Trained:
         """Train from `start_P`; `velocity` is what the client kept of the last time, if it keeps any."""
         ...
 

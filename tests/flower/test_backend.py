@@ -41,7 +41,7 @@ SIX: dict[str, dict[str, Any]] = {
     "flexcfl": {"groups": 2, "pretrain_steps": 6, "migration": "aligned", "drift": "swap-all:0.3"},
     "cfl": {"split_rounds": "2"},
     "ifca": {"groups": 2},
-    "wecfl": {"groups": 2},
+    "wecfl": {"groups": 2, "optimiser": "adam", "optimiser_memory": "kept", "clip": 1.0},
     "fedgsp": {"beta": 3, "alpha": 1, "kappa": 1},
 }
 

@@ -21,7 +21,7 @@ from shoal.models.residual import Residual
 from shoal.net import Arithmetic, Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
-from shoal.solvers.sgd import schedule
+from shoal.solvers.order import batch_order
 
 pytestmark = pytest.mark.skipif(native() is None, reason="there is no native kernel")
 
@@ -93,7 +93,7 @@ def cohort(model: Any, dtype: str, threads: int, solver: SGD, rule: Rule, kept: 
     alone = []
     for i in range(len(sizes)):
         x = View(turns=int(turns[i])).rotate(Inputs(store.shift, store.scale)(store.x[rows[i]]))
-        order, cuts = schedule(sizes[i], solver, keys[i].rng(), net.needs_pairs)
+        order, cuts = batch_order(sizes[i], solver, keys[i].rng(), net.needs_pairs)
         alone.append((*net.native.train(starts[i], x, labels[i], order, cuts, rule, again[i]), len(order)))
     return many, alone, speeds, again
 

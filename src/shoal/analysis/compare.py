@@ -229,9 +229,17 @@ def differs(key: str, mine: Config, everybody: Sequence[Config], alike: Sequence
     >>> a, b = {"mu": 1, "lr": 0.1}, {"mu": 0, "lr": 0.2}
     >>> differs("lr", a, [a, b], [a]), differs("mu", a, [a, b], [a])
     (True, False)
+    >>> differs("optimiser", {"optimiser": "sgd"}, [{"lr": 0.1}], [])      # of a run from before there was the key
+    False
     """
     among = everybody if key in Settings.model_fields and key not in SETTLED else alike
-    return any(str(c.get(key)) != str(mine.get(key)) for c in among)
+    return any(str(value_of(key, c)) != str(value_of(key, mine)) for c in among)
+
+
+def value_of(key: str, config: Config) -> Any:
+    """What a run had for a key; one that its version did not have yet was as the default is."""
+    known = key in Settings.model_fields and config.get("algorithm") != OWN
+    return config.get(key, Settings.model_fields[key].default if known else None)
 
 
 def line_of(name: str, members: Sequence[Folder], target: float | None) -> Line:

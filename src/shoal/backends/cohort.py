@@ -122,10 +122,6 @@ def split_of(federation: Federation, name: str, classes: int) -> Split | None:
     return Split(Ragged(index, rows.offsets), Ragged(labels, rows.offsets), classes)
 
 
-def keeps_momentum(solver: SGD) -> bool:
-    return bool(solver.momentum) and solver.momentum_memory == "kept"
-
-
 @dataclass(frozen=True)
 class LocalCohort:
     """The clients of one call, in this process.
@@ -215,7 +211,7 @@ class LocalCohort:
         """Train every client from its own start; `trains` says whether that is possible."""
         assert isinstance(solver, SGD)
         keep: list[Array] | None = None
-        if keeps_momentum(solver):
+        if solver.keeps:
             fresh_T = np.zeros(self.layout.trainable.stop, self.layout.dtype)
             keep = [np.array(fresh_T if v is None else v) for v in velocities or [None] * len(self.clients)]
         updates_NP, losses_N = self._train(solver, [np.ascontiguousarray(s) for s in starts], key, keep)
@@ -240,7 +236,7 @@ class LocalCohort:
     def train_chains(self, solver: Solver, lengths_M: Array, key: Key) -> tuple[Array, Array] | None:
         """Clients one after the other, each from where the one before it ended; None: not at once."""
         assert isinstance(solver, SGD) and self.models_KP is not None
-        if keeps_momentum(solver):
+        if solver.keeps:
             return None
         heads_M = np.cumsum(lengths_M) - lengths_M
         now_MP = self.models_KP[self.which_N[heads_M]]

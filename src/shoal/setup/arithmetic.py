@@ -18,6 +18,7 @@ from shoal.kernels import Network, native, why_none
 from shoal.layout import Layout, as_input, seeded
 from shoal.net import Arithmetic
 from shoal.setup.settings import Settings
+from shoal.solvers import SGD
 from shoal.types import Solver
 
 STEPS = 50_000  # local steps of a run from which compiling, a minute in every worker, is paid back
@@ -25,17 +26,37 @@ BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # what Linux says of processors 
 Compile = Literal["auto", "on", "off"]
 
 
-def choose_arithmetic(settings: Settings, layout: Layout, source: Source, steps: float) -> Arithmetic:
-    """How the run computes; torch.compile is for what torch trains."""
-    wanted, narrow = settings.kernel, settings.precision == "bfloat16"
+def choose_arithmetic(
+    settings: Settings, layout: Layout, source: Source, steps: float, solver: Solver | None = None
+) -> Arithmetic:
+    """How the run computes; torch.compile is for what torch trains, and what only torch can do is trained by it."""
+    wanted: str = settings.kernel
+    narrow = settings.precision == "bfloat16"
     for key, through_torch in (("compile=on", settings.compile == "on"), ("precision=bfloat16", narrow)):
         if through_torch and wanted == "native":
             raise BadInput(f"{key} and kernel=native exclude each other: use one of them")
     if narrow:
         check_bfloat16(settings.device)
+    if (alone := torch_alone(solver)) is not None:
+        if wanted == "native":
+            raise BadInput(f"kernel=native makes steps of plain SGD only, so {alone} needs kernel=torch or kernel=auto")
+        wanted = "torch"
     kernel = choose_kernel("torch" if narrow or settings.compile == "on" else wanted, settings.device, layout)
     compiled = kernel == "torch" and choose_compiled(settings.compile, layout, source, steps)
     return Arithmetic(settings.device, kernel, compiled, narrow)
+
+
+def torch_alone(solver: Solver | None) -> str | None:
+    """The key of a solver by which its steps are no plain ones, which torch alone makes; None: there is none.
+
+    >>> from shoal import SGD
+    >>> torch_alone(SGD(momentum=0.9)), torch_alone(SGD(optimiser="adam")), torch_alone(SGD(clip=1))
+    (None, 'optimiser=adam', 'clip=1')
+    """
+    if not isinstance(solver, SGD) or solver.plain:
+        return None
+    found = {name: getattr(solver, name) for name in ("optimiser", "clip", "schedule")}
+    return next(f"{name}={value}" for name, value in found.items() if value not in ("sgd", None, "constant"))
 
 
 def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", "native"]:

@@ -107,7 +107,7 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
     layout = make_layout(settings, asked.model, source, chosen)
     asked_for = cohort_size(settings, clients)
     steps = local_steps(chosen.solver, source.roster.sizes_N, asked_for, settings.rounds)
-    arithmetic = choose_arithmetic(settings, layout, source, steps)
+    arithmetic = choose_arithmetic(settings, layout, source, steps, chosen.solver)
     compiled = "on" if arithmetic.compiled else "off"
     settings = settings.model_copy(update={"kernel": arithmetic.kernel, "compile": compiled})
     marks = {"fingerprint": mark, "model_digest": layout.digest()}

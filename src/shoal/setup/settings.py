@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from shoal.errors import BadInput
 from shoal.selection import All, Random, RoundRobinThenRandom
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "check_settings"]
 
 AUTO = "auto"  # stands where the name of an algorithm stands, and is replaced by one that trials decide
-SOLVER_KEYS = ("lr", "epochs", "steps", "batch", "momentum", "momentum_memory", "weight_decay", "l2", "lr_decay")
+SOLVER_KEYS = (
+    *("lr", "epochs", "steps", "batch", "momentum", "momentum_memory", "weight_decay", "l2", "lr_decay"),
+    *("optimiser", "optimiser_memory", "clip", "schedule"),
+)
 
 
 class Settings(BaseModel):
@@ -42,7 +45,22 @@ class Settings(BaseModel):
     epochs: int = Field(1, ge=0, description="local passes over a client's samples")
     steps: int | None = Field(None, ge=0, description="local mini-batch steps, instead of epochs")
     batch: int = Field(10, ge=1, description="samples per step")
-    lr: float = Field(0.03, ge=0, description="local learning rate")
+    lr: float = Field(
+        0.03,
+        ge=0,
+        description="local learning rate; default 0.03 with optimiser=sgd, else what the optimiser itself has",
+    )
+    optimiser: str = Field(
+        "sgd", description="who makes local steps: sgd, adam, adamw, rmsprop:alpha=0.9, or any class of torch.optim"
+    )
+    optimiser_memory: Literal["reset", "kept"] = Field(
+        "reset", description="keep a client's optimiser state (moments, momentum) between rounds?"
+    )
+    clip: float | None = Field(None, gt=0, description="longest gradient of a local step; a longer one is scaled down")
+    schedule: str = Field(
+        "constant",
+        description="learning rate over the local steps of a client's round: cosine, linear, warmup:10, warmup:10+cosine",
+    )
     momentum: float = Field(0.0, ge=0, lt=1, description="momentum of local SGD")
     momentum_memory: Literal["reset", "kept"] = Field("reset", description="keep a client's momentum between rounds?")
     weight_decay: float = Field(0.0, ge=0, description="decay of all weights")
@@ -91,6 +109,17 @@ class Settings(BaseModel):
     min_answers: int = Field(1, ge=0, description="answers a round needs, else it changes nothing")
     timeout: float | None = Field(None, gt=0, description="seconds a client may take for a task")
     track: str | None = Field(None, description="who else is told: tensorboard, mlflow, wandb, or several with commas")
+
+    @model_validator(mode="before")
+    @classmethod
+    def rate_of_the_optimiser(cls, given: Any) -> Any:
+        """The learning rate of another optimiser than SGD, where none is given."""
+        if not isinstance(given, dict) or "lr" in given or str(given.get("optimiser", "sgd")) == "sgd":
+            return given
+        from shoal.solvers.optimiser import optimiser_of
+
+        found = optimiser_of(str(given["optimiser"]))
+        return given if found is None else {**given, "lr": float(found.default("lr"))}
 
     @field_validator("track", mode="before")
     @classmethod

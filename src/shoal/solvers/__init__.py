@@ -2,8 +2,9 @@
 
 from shoal.solvers.fusion import GAMMA, Fused, Fusion, Operator, with_features
 from shoal.solvers.mmd import MMD, mmd
+from shoal.solvers.order import batches
 from shoal.solvers.proximal import Proximal
-from shoal.solvers.sgd import SGD, batches, gradient
+from shoal.solvers.sgd import SGD, gradient
 from shoal.solvers.terms import Batch, LossTerm, Sees, Trained
 
 __all__ = [

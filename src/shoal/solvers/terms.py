@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -71,12 +72,12 @@ class LossTerm(ABC):
 
 @dataclass(frozen=True)
 class Trained:
-    """What local training leaves: the update, the mean loss over the samples seen, and the momentum buffer.
+    """What local training leaves: the update, the mean loss over the samples seen, and what the client keeps.
 
     Attributes:
         update_P: Model after training less the model received.
         loss: Mean loss over the samples seen, without terms.
-        velocity: Momentum to keep, if it is kept.
+        velocity: Momentum to keep, or the state of another optimiser by name, if it is kept.
 
     >>> Trained(torch.ones(3).numpy(), loss=0.5).velocity is None
     True
@@ -84,4 +85,4 @@ class Trained:
 
     update_P: Array
     loss: float
-    velocity: Array | None = None
+    velocity: Array | Mapping[str, Any] | None = None

@@ -19,7 +19,7 @@ class Train(Task):
 
     Args:
         solver: Trains.
-        keeps: The name under which a client keeps its momentum, if the solver keeps any.
+        keeps: The name under which a client keeps its momentum, or the state of its optimiser, if the solver keeps it.
 
     >>> from shoal.solvers import SGD
     >>> sorted(Train(SGD()).fields)

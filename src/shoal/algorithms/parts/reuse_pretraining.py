@@ -88,7 +88,8 @@ def rest_of(method: Any) -> Solver:
         raise BadInput("reuse_pretraining needs pretrain=epoch: it goes on after the first of a client's epochs")
     if not isinstance(method.solver, SGD) or method.solver.steps is not None or method.solver.epochs < 1:
         raise BadInput("reuse_pretraining needs local work in epochs, at least one; give epochs instead of steps")
-    rest: Solver = replace(method.local, epochs=method.solver.epochs - 1, momentum_memory="reset")
+    forgotten = {"momentum_memory": "reset", "optimiser_memory": "reset"}
+    rest: Solver = replace(method.local, epochs=method.solver.epochs - 1, **forgotten)
     return rest
 
 
