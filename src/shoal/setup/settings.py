@@ -59,7 +59,7 @@ class Settings(BaseModel):
     clip: float | None = Field(None, gt=0, description="longest gradient of a local step; a longer one is scaled down")
     schedule: str = Field(
         "constant",
-        description="learning rate over the local steps of a client's round: cosine, linear, warmup:10, warmup:10+cosine",
+        description="learning rate over a client's local steps of a round: cosine, linear, warmup:10, warmup:10+cosine",
     )
     momentum: float = Field(0.0, ge=0, lt=1, description="momentum of local SGD")
     momentum_memory: Literal["reset", "kept"] = Field("reset", description="keep a client's momentum between rounds?")
