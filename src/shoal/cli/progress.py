@@ -106,6 +106,8 @@ class ProgressDisplay(Observer):
                 self.warn(f"round {result.round}: {event['reason']}; try another start or number of groups")
             elif event["kind"] == "chains of one":
                 self.warn(f"round {result.round}: {event['reason']}")
+            elif event["kind"] == "stopped" and not self._quiet:
+                echo(self.console, f"{self._prefix}{self.name} stops after round {result.round}: {event['reason']}")
         if not left_out:
             return
         self._left_out += len(left_out)

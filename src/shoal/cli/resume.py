@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PathArgument = Annotated[
     Path, typer.Argument(metavar="PATH", help="A run folder or a sweep folder.", show_default=False)
 ]
-Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="rounds, engine, workers, address.")]
+Words = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="rounds, stop, engine, workers, address.")]
 
 
 @guarded
@@ -28,17 +28,19 @@ def resume(
 ) -> None:
     """Go on with an interrupted run or sweep.
 
-    The result is, bit for bit, that of a run that was never disturbed. rounds=N makes a run longer.
+    The result is, bit for bit, that of a run that was never disturbed. rounds=N makes a run longer; stop=RULE gives it
+    another rule to end by, stop=never none.
     """
     from shoal.setup.settings import check_settings
 
-    pairs = allowed(words or [], ("rounds", "engine", "workers", "address"))
+    pairs = allowed(words or [], ("rounds", "stop", "engine", "workers", "address"))
     settings = check_settings(pairs)
     engine = settings.engine if "engine" in pairs else None
     path = path.expanduser()
     if (path / "sweep.json").is_file():
-        if "rounds" in pairs:
-            raise BadInput(f"{path} is a sweep; rounds=N works on a single run, so give one of the folders in it")
+        for key in ("rounds", "stop"):
+            if key in pairs:
+                raise BadInput(f"{path} is a sweep; {key}= works on a single run, so give one of the folders in it")
         resume_sweep(path, engine, settings, format, quiet)
     else:
         resume_run(path, engine, settings, settings.rounds if "rounds" in pairs else None, format, quiet)
@@ -51,10 +53,13 @@ def resume_run(
     from shoal.experiment.api import resume
     from shoal.store.folder import Folder
 
-    planned = Folder(path).config()["rounds"]
-    if Folder(path).summary() is not None and (rounds is None or rounds <= planned):
+    planned, summary = Folder(path).config()["rounds"], Folder(path).summary()
+    if summary is not None and settings.stop is None and (rounds is None or rounds <= planned):
+        why = f"all {planned} rounds are played; rounds=N with a larger N goes on"
+        if summary.get("stopped"):
+            why = f"it stopped after round {summary['rounds']} ({summary['stopped']}); stop=never goes on"
         if not quiet:
-            echo(err(), f"{path} is complete: all {planned} rounds are played; rounds=N with a larger N goes on")
+            echo(err(), f"{path} is complete: {why}")
     else:
         with showing_progress(err(), path, quiet) as display:
             resume(
@@ -63,6 +68,7 @@ def resume_run(
                 workers=settings.workers,
                 address=settings.address,
                 rounds=rounds,
+                stop=settings.stop,
                 observers=[display],
             )
     finish_run(path, format, quiet)

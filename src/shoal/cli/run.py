@@ -48,7 +48,7 @@ def run(words: Words = None, format: FormatOption = Format.text, quiet: QuietOpt
 def one(point: Point, folder: Path | None, format: Format, quiet: bool) -> None:
     from shoal.cli.progress import showing_progress
     from shoal.experiment.api import start
-    from shoal.store.folder import fresh_path
+    from shoal.store.place import fresh_path
 
     settings = point.resolved.settings
     name = settings.data.partition(":")[0].partition("(")[0]
@@ -61,7 +61,7 @@ def one(point: Point, folder: Path | None, format: Format, quiet: bool) -> None:
 def several(runs: list[Point], folder: Path | None, format: Format, quiet: bool) -> None:
     from shoal.cli.progress import showing_progress
     from shoal.experiment.sweep import start_sweep
-    from shoal.store.folder import fresh_path
+    from shoal.store.place import fresh_path
 
     folder = folder or fresh_path("runs", "sweep")
     with showing_progress(err(), folder, quiet) as display:

@@ -24,7 +24,8 @@ from shoal.loop.plan import RoundResult
 from shoal.loop.record import share_lists
 from shoal.loop.rounds import run_rounds
 from shoal.loop.row import Row, to_json
-from shoal.observers import Files, Observer, PeakMemory, make_trackers
+from shoal.loop.stopping import Seen, stopped_event
+from shoal.observers import Files, Observer, PeakMemory, Stopping, make_trackers
 from shoal.setup.prepare import Prepared, build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import AUTO
@@ -112,6 +113,7 @@ def resume(
     workers: int | None = None,
     address: str | None = None,
     rounds: int | None = None,
+    stop: str | None = None,
     observers: Sequence[Observer] = (),
 ) -> Run:
     """Go on with a run from its newest good checkpoint, to the bits an undisturbed run would have ended with.
@@ -127,6 +129,7 @@ def resume(
         workers: Another number of threads or worker processes.
         address: Another Ray cluster.
         rounds: Rounds in all, to make the run longer.
+        stop: Another rule to stop by; `never` takes it away.
         observers: Objects that are told of every round.
 
     Returns:
@@ -168,8 +171,8 @@ def resume(
         )
     own = config.pop(name, {})
     config = {k: v for k, v in config.items() if v != OWN}
-    if rounds is not None:
-        config["rounds"] = rounds
+    changed: dict[str, Any] = {k: v for k, v in (("rounds", rounds), ("stop", stop)) if v is not None}
+    config |= changed
     asked = resolve(algorithm or name, federation, model, {**config, **own})
     address = address or (asked.settings.address if engine in (None, "ray") else None)
     with open_backend(engine or config["engine"], workers or asked.settings.workers, address) as backend:
@@ -185,10 +188,12 @@ def resume(
                 raise BadInput(
                     f"{folder.path} has already played {begin.round} rounds; rounds={prepared.plan.rounds} is fewer"
                 )
-            if rounds is not None:
-                folder.change_rounds(prepared.plan.rounds)
+            if changed:
+                folder.change(**changed)
             if begin is None:
                 log.warning("no usable checkpoint; the run begins again from the start")
+            elif not changed:  # one that an observer ended stays ended, though that observer may not be here
+                begin = replace(begin, stopped=folder.stopped(begin.round))
             folder.truncate_after(begin.round if begin else -1)
             return execute(prepared, backend, folder, observers, begin)
 
@@ -205,21 +210,31 @@ def execute(
     engine = Engine(
         backend, plan.layout, min_answers=settings.min_answers, timeout=settings.timeout, arithmetic=plan.arithmetic
     )
+    seen = Seen(plan.score, "val" in plan.splits)
+    stopping = Stopping(plan.stop, seen, folder.rows() if folder is not None and begin is not None else ())
+    last, played = begin, plan
+    if begin is not None and folder is not None:
+        last = stopped(begin, begin.stopped or stopping.reason, plan.rounds)
+        folder.append_events(last.events)
+        played = plan if last.stopped is None else replace(plan, rounds=last.round)  # nothing is left to be played
     memory = PeakMemory()
     files = [Files(folder, settings.checkpoint_every)] if folder is not None else []
     trackers = make_trackers(settings.track, folder) if folder is not None else []
-    everybody: list[Observer] = [memory, *files, *trackers, *observers]
+    everybody: list[Observer] = [stopping, memory, *files, *trackers, *observers]
     rows: list[Row] = []  # of a run without a folder; with one they are on disk
-    last = begin
     try:
         for o in everybody:
-            o.start(plan, prepared.label, begin.round if begin else 0)
-        for last in run_rounds(plan, engine, begin):
+            o.start(played, prepared.label, begin.round if begin else 0)
+        for last in run_rounds(played, engine, begin):
+            why = [reason for o in everybody if (reason := o.why_stop(last))]
+            last = stopped(last, why[0] if why else None, plan.rounds)
             if folder is None:
                 share_lists(last.row, rows[-1] if rows else {})
                 rows.append(last.row)
             for o in everybody:
                 o.after_round(last)
+            if last.stopped is not None:
+                break
     finally:
         with ExitStack() as stack:  # whatever one of them raises, all are stopped
             for o in reversed(everybody):
@@ -227,9 +242,18 @@ def execute(
     assert last is not None
     records = History(rows, plan.score) if folder is None else folder.history()
     summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}
+    if last.stopped is not None:
+        summary["stopped"] = last.stopped
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None)
     if folder is not None:
         folder.finish(summary, result.serving, plan.layout, result.clients)
     for o in everybody:
         o.done(result)
     return result
+
+
+def stopped(result: RoundResult, reason: str | None, rounds: int) -> RoundResult:
+    """The result of a round with which a run ends, if there is a reason; at its last round it ends anyway."""
+    if reason is None or result.round >= rounds:
+        return result
+    return replace(result, stopped=reason, events=(*result.events, stopped_event(result.round, reason)))

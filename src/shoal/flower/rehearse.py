@@ -14,7 +14,7 @@ from shoal.data.build import build
 from shoal.errors import BadInput, ShoalError
 from shoal.flower.rehearsal import Rehearsal
 from shoal.seeds import Key
-from shoal.store.folder import fresh_path
+from shoal.store.place import fresh_path
 
 __all__ = ["rehearse"]
 

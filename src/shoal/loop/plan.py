@@ -12,6 +12,7 @@ from shoal.data.federation import Source
 from shoal.layout import Layout
 from shoal.loop.operations import flops_per_sample
 from shoal.loop.row import Row
+from shoal.loop.stopping import Rule
 from shoal.net import Arithmetic
 from shoal.scores import ACCURACY, Score
 from shoal.types import Algorithm, Array, Memory
@@ -36,6 +37,7 @@ class Plan:
         notes: Events from before the first round, such as why this algorithm was chosen.
         per_class: Whether tests count by class.
         score: The headline figure of the records.
+        stop: What ends the run before its last round.
 
     >>> import shoal
     >>> shoal.run("fedavg", rounds=0, engine="serial").plan.seed
@@ -54,6 +56,7 @@ class Plan:
     notes: tuple[Mapping[str, Any], ...] = ()
     per_class: bool = True
     score: Score = ACCURACY
+    stop: tuple[Rule, ...] = ()
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -77,6 +80,7 @@ class RoundResult:
         row: The record of the round.
         events: What happened in it.
         data_indices: Who has which samples, if that drifts.
+        stopped: Why the run ends with it before its last round; None: it does not.
 
     >>> import numpy as np
     >>> RoundResult(3, None, {}, np.zeros((0, 0)), row={"accuracy": 0.5}).row["accuracy"]
@@ -90,3 +94,4 @@ class RoundResult:
     row: Row = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
     data_indices: Mapping[str, Array] = field(default_factory=dict)
+    stopped: str | None = None

@@ -3,6 +3,7 @@
 from shoal.observers.files import Files
 from shoal.observers.memory import PeakMemory
 from shoal.observers.observer import Observer
+from shoal.observers.stopping import Stopping
 from shoal.observers.track import TRACKERS, check_trackers, make_trackers
 
-__all__ = ["TRACKERS", "Files", "Observer", "PeakMemory", "check_trackers", "make_trackers"]
+__all__ = ["TRACKERS", "Files", "Observer", "PeakMemory", "Stopping", "check_trackers", "make_trackers"]

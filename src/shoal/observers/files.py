@@ -47,13 +47,14 @@ class Files(Observer):
         self._folder.append(result.row, result.events)
         if self._pending is not None and self._pending.done():
             self._written()
-        if self._due(result.round):
+        last = result.round == self._last or result.stopped is not None
+        if last or self._due(result.round):
             self._written()
             clock = time.perf_counter()
             copy = checkpoint.copied(self._folder, result)
             self._spent += time.perf_counter() - clock
             self._pending = self._writer.submit(self._write, result.round, copy)
-        if result.round == self._last:
+        if last:
             self._written()
 
     def stop(self) -> None:
@@ -79,7 +80,7 @@ class Files(Observer):
             pending.result()
 
     def _due(self, round: int) -> bool:
-        if round in (0, self._last):
+        if round == 0:
             return True
         if isinstance(self._every, int):
             return round % self._every == 0

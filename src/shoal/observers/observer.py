@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Override what you need; nothing an observer does changes a result.
+    """Override what you need; nothing an observer does changes a result, but it may say that a run should end.
 
     >>> import shoal
     >>> class Watch(shoal.Observer):
@@ -21,6 +21,12 @@ class Observer:
     >>> _ = shoal.run("fedavg", rounds=1, engine="serial", observers=[Watch()])
     round 0
     round 1
+    >>> class Enough(shoal.Observer):
+    ...     def why_stop(self, result):
+    ...         return "two rounds will do" if result.round == 2 else None
+    >>> run = shoal.run("fedavg", rounds=9, engine="serial", observers=[Enough()])
+    >>> run.summary["rounds"], run.summary["stopped"]
+    (2, 'two rounds will do')
     """
 
     def __init_subclass__(cls) -> None:
@@ -44,18 +50,32 @@ class Observer:
             text: One line.
         """
 
+    def why_stop(self, result: RoundResult) -> str | None:
+        """After every round, before `after_round`: why the run should end with it, if it should.
+
+        The run is then complete: the sentence is an event of the round and `stopped` in the summary.
+
+        Args:
+            result: The record of the round (`result.row`), its events, and the state of the algorithm.
+
+        Returns:
+            A sentence; None: it goes on.
+        """
+        return None
+
     def after_round(self, result: RoundResult) -> None:
         """After every round.
 
         Args:
-            result: The record of the round (`result.row`), its events, and the state of the algorithm.
+            result: The record of the round (`result.row`), its events, the state of the algorithm, and why the run ends
+                with it before its last round (`result.stopped`), if it does.
         """
 
     def stop(self) -> None:
         """At the end, also of a run that failed or was interrupted."""
 
     def done(self, run: Run) -> None:
-        """After `stop`, if all rounds are done and the folder, if there is one, is written.
+        """After `stop`, if the run is complete and the folder, if there is one, is written.
 
         Args:
             run: What the run found.

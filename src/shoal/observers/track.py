@@ -137,6 +137,8 @@ class Tracker(Observer):
 
     def after_round(self, result: RoundResult) -> None:
         self._safely(lambda: self._tell(result.row))
+        if result.stopped is not None:
+            self._rounds = result.round
 
     def stop(self) -> None:
         if self._last < self._rounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from shoal.data.spec import parse
 from shoal.errors import BadInput, RunFolderError, unknown
 from shoal.layout import Layout, ModelFactory, factory_of
 from shoal.loop.plan import Plan
+from shoal.loop.stopping import parse_stop
 from shoal.models import factory
 from shoal.observers import check_trackers
 from shoal.seeds import Key
@@ -127,6 +128,7 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
         arithmetic=arithmetic,
     )
     config = {**config_of(asked, chosen, settings, clients), **marks}
+    plan = replace(plan, stop=parse_stop(settings.stop, plan.score))
     return Prepared(plan, settings, config, asked.name, coverage_note(asked.name, chosen, settings, clients))
 
 

@@ -36,6 +36,11 @@ class Settings(BaseModel):
     partition: str | None = Field(None, description="how samples go to clients; default: the data set's own")
     model: str = Field("mclr", description="model, with arguments: mclr, mlp:hidden=64, wecfl-cifar")
     rounds: int = Field(50, ge=0, description="communication rounds")
+    stop: str | None = Field(
+        None,
+        description="what ends a run before its last round: score:patience=20 (rounds without a better score),"
+        " target:0.9, time:30m, or several joined by +",
+    )
     seed: int = Field(0, ge=0, description="decides every random draw")
     data_seed: int | None = Field(None, ge=0, description="seed of the partition alone; default: seed")
     clients_per_round: int | None = Field(None, ge=1, description="clients selected each round; default: 20, or all")
@@ -121,7 +126,7 @@ class Settings(BaseModel):
         found = optimiser_of(str(given["optimiser"]))
         return given if found is None else {**given, "lr": float(found.default("lr"))}
 
-    @field_validator("track", mode="before")
+    @field_validator("track", "stop", mode="before")
     @classmethod
     def joined(cls, names: Any) -> Any:
         return ",".join(map(str, names)) if isinstance(names, list | tuple) else names

@@ -10,7 +10,6 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ __all__ = ["Folder", "flatten"]
 
 FORMAT = 1  # 1: the first
 OWN = "<own>"  # stands in config.toml for something that was given as an object
-FREE = ("rounds", "engine", "workers", "address", "checkpoint_every", "track")  # may change while a run goes on
+FREE = ("rounds", "stop", "engine", "workers", "address", "checkpoint_every", "track")  # may change as a run goes on
 CARRIED = {"clients": ("ids", "total"), "members": ("ids", "group", "truth"), "labels": ("samples",)}  # see Folder.rows
 
 Notes = Sequence[Mapping[str, Any]]
@@ -139,10 +138,10 @@ class Folder:
             raise RunFolderError(f"{path} names no algorithm; it was not written by a run")
         return config
 
-    def change_rounds(self, rounds: int) -> None:
-        """Note that the run is to have so many rounds; until they are played it is not complete."""
+    def change(self, **keys: Any) -> None:
+        """Note that the run is to have other rounds, or another rule to stop by; until it ends it is not complete."""
         (self.path / "summary.json").unlink(missing_ok=True)
-        self._write_config({**self.config(), "rounds": rounds})
+        self._write_config({**self.config(), **keys})
 
     def _write_config(self, config: Mapping[str, Any]) -> None:
         text = tomli_w.dumps({"format": FORMAT, **config})
@@ -154,11 +153,15 @@ class Folder:
 
     def append(self, row: Row, events: Sequence[Mapping[str, Any]]) -> None:
         """Write a round down: events first, then the record."""
+        self.append_events(events)
+        with open(self.path / "records.jsonl", "a") as file:
+            file.write(json.dumps(self._shorten(row)) + "\n")
+
+    def append_events(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Write down what happened."""
         if events:
             with open(self.path / "events.jsonl", "a") as file:
                 file.writelines(json.dumps(e) + "\n" for e in events)
-        with open(self.path / "records.jsonl", "a") as file:
-            file.write(json.dumps(self._shorten(row)) + "\n")
 
     def sync(self) -> None:
         """Make sure that what was written is on disk: no checkpoint may be newer than the records."""
@@ -190,10 +193,10 @@ class Folder:
         return History(list(self.rows()), score_of(self.config()))
 
     def truncate_after(self, round: int) -> None:
-        """Forget what was written after a round."""
+        """Forget what was written after a round, and that the run stopped: whoever ends it again says so again."""
         for name in ("records.jsonl", "events.jsonl"):
             path = self.path / name
-            kept = [e for e in read_lines(path) if e["round"] <= round]
+            kept = [e for e in read_lines(path) if e["round"] <= round and e.get("kind") != "stopped"]
             partial = path.with_name(f".{name}.partial")
             partial.write_text("".join(json.dumps(e) + "\n" for e in kept))
             partial.rename(path)
@@ -220,6 +223,11 @@ class Folder:
         except (OSError, ValueError) as e:
             raise RunFolderError(f"{path} cannot be read: {e}") from e
         return found
+
+    def stopped(self, round: int) -> str | None:
+        """Why the run stopped after a round before its last; None: it did not."""
+        events = read_lines(self.path / "events.jsonl")
+        return next((str(e["reason"]) for e in events if e["kind"] == "stopped" and e["round"] == round), None)
 
     def notes(self) -> tuple[Mapping[str, Any], ...]:
         """Why this algorithm was chosen, if `auto` chose it; see `Plan.notes`."""
@@ -289,12 +297,3 @@ def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     own = config.get(str(config.get("algorithm")), {})
     return {**{k: v for k, v in config.items() if not isinstance(v, dict)}, **own}
-
-
-def fresh_path(parent: str | Path, label: str) -> Path:
-    """A folder name that is not taken: date, time and label."""
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    path, n = Path(parent) / f"{stamp}-{label}", 1
-    while path.exists():
-        path, n = Path(parent) / f"{stamp}-{label}-{n}", n + 1
-    return path
