@@ -66,13 +66,14 @@ class Line:
     Attributes:
         name: The algorithm, and the keys in which it differs from the other settings.
         runs: Their folders.
-        complete: Whether all of them have played all their rounds.
+        complete: Whether all of them have come to their end.
         figures: The spread of every figure over the runs, None where no run has it; `FIGURES` tells what they mean.
         reached: How many runs reached the target.
         seeds: Of the runs, in their order.
         values: The figures of the single runs.
         score: The headline figure of the runs; all lines of a comparison have the same.
         further: Other metrics that some of them recorded.
+        stopped: The last rounds of those that a rule or an observer ended before their last one.
 
     >>> Line("fedavg", ("runs/a",), True, {"best_accuracy": Spread(0.5, None, 1)}).figures["best_accuracy"].mean
     0.5
@@ -87,6 +88,7 @@ class Line:
     values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     score: Score = ACCURACY
     further: tuple[Further, ...] = ()
+    stopped: tuple[int, ...] = ()
 
 
 def figures_for(lines: Sequence[Line]) -> dict[str, Quantity]:
@@ -252,9 +254,10 @@ def line_of(name: str, members: Sequence[Folder], target: float | None) -> Line:
     figures = {key: spread(found) for key, found in values.items()}
     seeds = tuple(int(config["seed"]) for config in configs)
     reached = sum(r["rounds_to_target"] is not None for r in rows)
-    complete = all(f.summary() is not None for f in members)
-    folders = tuple(str(f.path) for f in members)
-    return Line(name, folders, complete, figures, reached, seeds, values, score, tuple(dict.fromkeys(further)))
+    ends, folders = [f.summary() for f in members], tuple(str(f.path) for f in members)
+    stopped = tuple(int(end["rounds"]) for end in ends if end and end.get("stopped"))
+    complete, metrics = None not in ends, tuple(dict.fromkeys(further))
+    return Line(name, folders, complete, figures, reached, seeds, values, score, metrics, stopped)
 
 
 def figures_of(

@@ -85,6 +85,22 @@ class Comparison:
     def complete(self) -> bool:
         return all(line.complete for line in self.lines)
 
+    @property
+    def stopped(self) -> str | None:
+        """Which runs ended before their last round; None: all played all of theirs.
+
+        >>> tabulate([Line("ifca", ("a", "b", "c"), True, {}, stopped=(41, 37))]).stopped
+        'stopped before their last round: ifca, 2 of 3 runs, after 37 to 41 rounds'
+        """
+        told = []
+        for line in self.lines:
+            if line.stopped:
+                first, last = min(line.stopped), max(line.stopped)
+                after = f"{first} rounds" if first == last else f"{first} to {last} rounds"
+                which = f", {len(line.stopped)} of {len(line.runs)} runs" if len(line.runs) > 1 else ""
+                told.append(f"{line.name}{which}, after {after}")
+        return f"stopped before their last round: {'; '.join(told)}" if told else None
+
     def meanings(self, target: float | None = None) -> list[tuple[Head, str]]:
         """What each column means; `target` is the value of the score that was asked for, if one was."""
         found = []

@@ -34,9 +34,11 @@ def show_run(console: Console, folder: Path, config: Mapping[str, Any], summary:
     title = f"{config['algorithm']}{by} on {config['data']}, {summary['rounds']} rounds, seed {config['seed']}"
     echo(console, title, style="bold")
     console.print(table(["", "", ""], rows_of(summary, score_of(config))))
+    if summary.get("stopped"):
+        echo(console, f"\nStopped before round {config['rounds']}: {summary['stopped']}")
     echo(console)
     echo(console, f"Run folder: {folder}")
-    longer = f"rounds={2 * max(int(summary['rounds']), 1)}"
+    longer = "stop=never" if summary.get("stopped") else f"rounds={2 * max(int(summary['rounds']), 1)}"
     echo(console, f"Next:       {command('resume', folder, longer)}")
     echo(console, f"            {command('compare', folder.parent)}")
     echo(console, f"            {command('report', folder)}")
@@ -105,6 +107,8 @@ def show_comparison(
         echo(console, f"{head.short:<{wide}}  {meaning}", style="dim")
     if not found.complete:
         echo(console, f"{'*':<{wide}}  {NOT_COMPLETE}", style="dim")
+    if found.stopped:
+        echo(console, found.stopped)
 
 
 def show_differences(console: Console, found: Sequence[Difference], quantity: Quantity) -> None:
@@ -154,6 +158,7 @@ def comparison_document(lines: Sequence[Line], wanted: Sequence[Quantity] | None
             "name": line.name,
             "runs": list(line.runs),
             "complete": line.complete,
+            "stopped": list(line.stopped),
             "reached": line.reached,
             "seeds": list(line.seeds),
             "figures": {q.key: figure_document(line, q.key, cell) for q, cell in zip(found.columns, row, strict=True)},

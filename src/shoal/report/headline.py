@@ -64,6 +64,8 @@ def subtitle_of(loaded: LoadedRun) -> str:
     config, played = loaded.config, loaded.history[-1]["round"]
     clients = len(loaded.tested[-1]["clients"]["ids"]) if loaded.tested else None
     rounds = f"{played} rounds" if loaded.complete else f"{played} of {config.get('rounds')} rounds so far"
+    if loaded.summary.get("stopped"):
+        rounds = f"{played} of {config.get('rounds')} rounds, stopped: {loaded.summary['stopped']}"
     parts = [rounds, f"{clients:,} clients tested" if clients else None, f"model {called(loaded, 'model')}"]
     parts += [f"partition {config['partition']}" if config.get("partition") else None]
     parts += [f"drift {config['drift']}" if config.get("drift") not in (None, "none", "") else None]
@@ -187,6 +189,7 @@ def comparison_sheet(
     notes = ["Mean ± standard deviation over seeds."]
     notes += [f"The target is {percent(target)}; runs that miss it are not in the mean."] if target is not None else []
     notes += [f"* {NOT_COMPLETE}."] if not found.complete else []
+    notes += [f"{found.stopped[0].upper()}{found.stopped[1:]}."] if found.stopped else []
     heads = ("setting", "runs", *(quantity.long_head for quantity in found.columns))
     return Sheet(title, heads, rows, " ".join(notes), folded, frozenset(marked))
 
