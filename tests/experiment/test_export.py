@@ -155,7 +155,7 @@ def test_onnx_of_images_takes_bytes(tmp_path: Path) -> None:
 def test_onnx_needs_its_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     run = shoal.run("fedavg", "digits", rounds=1, engine="serial")
-    with pytest.raises(BadInput, match=r"onnx and onnxscript are needed: pip install 'shoal\[onnx\]'"):
+    with pytest.raises(BadInput, match=r"three packages are needed: pip install 'shoal\[onnx\]'"):
         run.export(tmp_path, onnx=True)
 
 

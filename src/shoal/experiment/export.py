@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -107,6 +108,8 @@ class Probabilities(nn.Module):
 def write_onnx(path: Path, model: ExportedModel) -> None:
     """Write a model for ONNX runtimes, its preprocessing inside: raw numbers `x` in, `probabilities` out.
 
+    The file is tried once: what it says must be what the model says.
+
     Args:
         path: Of the file.
         model: What is to be written.
@@ -119,9 +122,10 @@ def write_onnx(path: Path, model: ExportedModel) -> None:
         )
     try:
         import onnx  # noqa: F401
+        import onnxruntime
         import onnxscript  # noqa: F401
     except ModuleNotFoundError as e:
-        raise BadInput("to write ONNX files onnx and onnxscript are needed: pip install 'shoal[onnx]'") from e
+        raise BadInput("to write and try ONNX files three packages are needed: pip install 'shoal[onnx]'") from e
     shape = signature.shape if signature.preprocess is None else (len(signature.preprocess.columns),)
     dtype = signature.dtype if signature.preprocess is None else "float64"
     example = torch.zeros(2, *shape, dtype=getattr(torch, dtype))
@@ -150,3 +154,8 @@ def write_onnx(path: Path, model: ExportedModel) -> None:
         ) from e
     finally:
         log.setLevel(before)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    said, wanted = session.run(None, {"x": example.numpy()})[0], model.predict_proba(example)
+    if not np.allclose(said, wanted, atol=1e-4, equal_nan=True):
+        path.unlink()
+        raise ShoalError("the ONNX file does not say what the model says; export it without onnx")
