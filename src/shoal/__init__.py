@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shoal.errors import ShoalError as ShoalError
     from shoal.experiment.api import resume as resume
     from shoal.experiment.api import run as run
+    from shoal.experiment.loading import load as load
     from shoal.experiment.result import Run as Run
     from shoal.experiment.sweep import sweep as sweep
     from shoal.models import model as model
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from shoal.selection import RoundRobinThenRandom as RoundRobinThenRandom
     from shoal.solvers import SGD as SGD
     from shoal.solvers import Proximal as Proximal
+    from shoal.store.exported import load_model as load_model
 
 _HOME = {
     "All": "shoal.selection",
@@ -48,6 +50,8 @@ _HOME = {
     "aggregator": "shoal.aggregators",
     "algorithm": "shoal.algorithms",
     "dataset": "shoal.data.datasets",
+    "load": "shoal.experiment.loading",
+    "load_model": "shoal.store.exported",
     "model": "shoal.models",
     "partition": "shoal.data.partition",
     "compare": "shoal.analysis.compare",

@@ -30,7 +30,7 @@ def test_the_folder_holds_what_the_design_says(toy: Federation, tmp_path: Path) 
     got = run(toy, tmp_path / "r")
     names = {p.name for p in (tmp_path / "r").iterdir()}
     files = {"config.toml", "environment.json", "records.jsonl", "events.jsonl", "groups.csv", "summary.json"}
-    assert names == {*files, "checkpoints", "models"}
+    assert names == {*files, "data.json", "checkpoints", "models"}
     config = tomllib.loads((tmp_path / "r" / "config.toml").read_text())
     assert config["format"] == 1
     assert (config["algorithm"], config["data"], config["lr"]) == ("fedavg", "<own>", 0.05)

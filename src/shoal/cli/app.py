@@ -17,6 +17,7 @@ from shoal.cli.compare import compare
 from shoal.cli.console import Format, FormatOption, emit
 from shoal.cli.deploy import deploy
 from shoal.cli.doctor import doctor
+from shoal.cli.export import export
 from shoal.cli.failures import guarded
 from shoal.cli.fetch import fetch
 from shoal.cli.listing import listing
@@ -107,6 +108,7 @@ app.command("run")(run)
 app.command("resume")(resume)
 app.command("compare")(compare)
 app.command("report")(report)
+app.command("export")(export)
 app.command("advise")(advise)
 app.command("ui")(ui)
 app.command("list")(listing)

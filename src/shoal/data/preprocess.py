@@ -236,10 +236,11 @@ def encode(xp: Any, columns: Sequence[Column], raw_BD: Any, fill_D: Any, shift_D
         cells_B1 = raw_BD[:, d : d + 1]
         empty_B1 = xp.isnan(cells_B1)
         full_B1 = xp.where(empty_B1, fill_D[d], cells_B1)
+        one_B1, zero_B1 = xp.ones_like(cells_B1), xp.zeros_like(cells_B1)  # of one precision, as ONNX wants it
         if column.encode == "one-hot":
-            pieces.append((full_B1 == xp.arange(len(column.categories))) * 1.0)
+            pieces.append(xp.where(full_B1 == xp.arange(len(column.categories)), one_B1, zero_B1))
         else:
             pieces.append((full_B1 - shift_D[d]) / scale_D[d])
         if column.indicator:
-            pieces.append(empty_B1 * 1.0)
+            pieces.append(xp.where(empty_B1, one_B1, zero_B1))
     return xp.concatenate(pieces, 1)

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal.algorithms import ALGORITHMS
 from shoal.backends import Backend
 from shoal.data.federation import Source
+from shoal.data.signature import Remembered
 from shoal.engine import Engine
-from shoal.errors import BadInput, RunFolderError, command
+from shoal.errors import BadInput, RunFolderError
 from shoal.experiment.automatic import decide
+from shoal.experiment.loading import asked_again, known_again
 from shoal.experiment.result import Run
 from shoal.experiment.trials import evidence_of, named
 from shoal.layout import ModelFactory
@@ -30,7 +31,9 @@ from shoal.setup.prepare import Prepared, build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import AUTO
 from shoal.store import checkpoint
-from shoal.store.folder import OWN, Folder
+from shoal.store.data_file import write_data
+from shoal.store.folder import Folder
+from shoal.store.models import about_of, save_models
 from shoal.types import Algorithm
 from shoal.version import __version__
 
@@ -147,39 +150,11 @@ def resume(
         raise RunFolderError(
             f"{folder.path} is a federation of real sites; go on with its app: flwr run APP --run-config 'resume=true'"
         )
-    fingerprint = config.pop("fingerprint", None)
-    object_, digest = config.pop("object", None), config.pop("model_digest", None)
-    config.pop("chosen_by", None)
-    config = {"kernel": "torch", "compile": "off", **config}  # what runs had before there was a choice
-    name = config.pop("algorithm")
-    if algorithm is not None and object_ is not None and repr(algorithm) != object_:
-        raise RunFolderError(f"{folder.path} was begun with another algorithm: {object_}")
-    for key, given, value in (
-        ("algorithm", algorithm, name),
-        ("data", federation, config.get("data")),
-        ("model", model, config.get("model")),
-    ):
-        if value == OWN and given is None:
-            argument = {"data": "federation"}.get(key, key)
-            raise RunFolderError(
-                f"{folder.path} was begun with an own {argument}; go on in Python: shoal.resume(path, {argument}=...)"
-            )
-    if algorithm is None and name not in ALGORITHMS:
-        raise RunFolderError(
-            f"{folder.path} was begun with {name!r}, an algorithm that is not declared here; import the file that "
-            f"declares it first, on the command line by its name: {command('resume', folder.path, 'FILE.py')}"
-        )
-    own = config.pop(name, {})
-    config = {k: v for k, v in config.items() if v != OWN}
     changed: dict[str, Any] = {k: v for k, v in (("rounds", rounds), ("stop", stop)) if v is not None}
-    config |= changed
-    asked = resolve(algorithm or name, federation, model, {**config, **own})
+    asked = asked_again(folder, config, "resume", algorithm, federation, model, changed=changed)
     address = address or (asked.settings.address if engine in (None, "ray") else None)
     with open_backend(engine or config["engine"], workers or asked.settings.workers, address) as backend:
-        prepared = build_plan(asked, fingerprint)
-        prepared = replace(prepared, plan=replace(prepared.plan, notes=folder.notes()))
-        if digest is not None and prepared.config["model_digest"] != digest:
-            raise RunFolderError(f"the model is not the one that {folder.path} began with; give the same one to go on")
+        prepared = known_again(folder, config, build_plan(asked, config.get("fingerprint")))
         with folder.lock():
             begin, complaints = checkpoint.newest(folder, prepared.plan)
             for complaint in complaints:
@@ -244,9 +219,12 @@ def execute(
     summary = {**summarise(records), **estimate(plan, last.round), "peak_memory": memory.peak}
     if last.stopped is not None:
         summary["stopped"] = last.stopped
-    result = Run(plan, last.state, records, summary, folder.path if folder is not None else None)
+    result = Run(plan, last.state, records, summary, folder.path if folder is not None else None, prepared.config)
     if folder is not None:
-        folder.finish(summary, result.serving, plan.layout, result.clients)
+        write_data(folder.path, Remembered.of(plan.federation))
+        about = about_of(plan.layout, result.signature.to_json(), prepared.label)
+        save_models(folder.path / "models", result.serving, plan.layout, about)
+        folder.finish(summary, result.groups)
     for o in everybody:
         o.done(result)
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ from torch import nn
 
 from shoal.algorithms import ALGORITHMS
 from shoal.backends import Serial
-from shoal.data.columns import is_rows
 from shoal.data.federation import Federation
 from shoal.data.samples import Inputs, Ragged
+from shoal.data.signature import Signature
 from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
 from shoal.loop.history import History
@@ -59,6 +59,7 @@ class Run:
         history: The records, one a round.
         summary: The figures of the run.
         folder: Where it was written; None: nowhere.
+        config: The resolved settings, as `config.toml` has them.
 
     >>> import shoal
     >>> run = shoal.run("fedavg", "digits", rounds=2, engine="serial")
@@ -75,6 +76,7 @@ class Run:
     history: History
     summary: Mapping[str, Any]
     folder: Path | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         best = self.summary["best_accuracy"]
@@ -89,6 +91,11 @@ class Run:
     def decision(self) -> tuple[str, ...]:
         """The sentences in which `auto` says what it found and why it chose this algorithm; empty without `auto`."""
         return tuple(note["says"] for note in self.plan.notes if note["kind"] == "decision")
+
+    @cached_property
+    def signature(self) -> Signature:
+        """What the models take and say: shape, classes and their names, the preprocessing of a table."""
+        return Signature.of(self.plan.federation)
 
     @cached_property
     def serving(self) -> Serving:
@@ -125,7 +132,7 @@ class Run:
             x: Samples, as for `predict`.
 
         Returns:
-            B x C probabilities; `plan.federation.class_names` says what the classes are called.
+            B x C probabilities; `signature.class_names` says what the classes are called.
         """
         return np.asarray(np.exp(self._said(client, x).astype(np.float64)))
 
@@ -133,7 +140,7 @@ class Run:
         """Log-probabilities that the client's model, or all that vote, give."""
         if client not in self.clients:
             raise BadInput(f"the federation has no client {client!r}; run.clients lists them")
-        inputs, net, said = self._inputs(x, client), Net(self.plan.layout), []
+        inputs, net, said = self.signature.given(x, client), Net(self.plan.layout), []
         for model_P in self.serving.models_for(client, self.plan.layout):
             net.load(model_P)
             said.append(net.log_probabilities(inputs))
@@ -159,7 +166,7 @@ class Run:
         Returns:
             The number of its group and a model.
         """
-        inputs = self._inputs(x)
+        inputs = self.signature.given(x)
         labels = np.asarray(y)
         if not np.issubdtype(labels.dtype, np.integer):
             raise BadInput(f"labels must be whole numbers, not {labels.dtype}")
@@ -198,20 +205,19 @@ class Run:
 
         return report([self.folder], out)
 
-    def _inputs(self, x: Any, client: str | None = None) -> Array:
-        federation = self.plan.federation
-        if isinstance(federation, Federation) and federation.preprocess is not None and is_rows(x):
-            return federation.preprocess.prepare(x, client)
-        samples = np.asarray(x)
-        if samples.shape[1:] != federation.shape:
-            raise BadInput(f"inputs have shape {samples.shape[1:]} each, the federation's have {federation.shape}")
-        if isinstance(federation, Federation) and samples.dtype == federation.x.dtype:
-            return federation.inputs(samples)
-        if not np.issubdtype(samples.dtype, np.floating):
-            raise BadInput(
-                f"inputs are {samples.dtype}; give them as floats ready for the model, or as the data has them"
-            )
-        return samples
+    def export(self, folder: str | Path, onnx: bool = False) -> Path:
+        """Write the models for use elsewhere: a file per group that `shoal.load_model` reads, and a card about them.
+
+        Args:
+            folder: Where to; it is made, and files of the same names are replaced.
+            onnx: Whether to write each model for ONNX runtimes, too; needs the extra `onnx`.
+
+        Returns:
+            The folder.
+        """
+        from shoal.experiment.export import export
+
+        return export(self, folder, onnx)
 
 
 __all__ = ["Assigned", "Run"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 
@@ -21,10 +21,6 @@ from shoal.loop.history import History
 from shoal.loop.row import Row
 from shoal.scores import score_of
 from shoal.store.environment import environment
-
-if TYPE_CHECKING:
-    from shoal.layout import Layout
-    from shoal.table import Serving
 
 __all__ = ["Folder", "flatten"]
 
@@ -204,15 +200,12 @@ class Folder:
         for row in self.rows():
             self._shorten(row)
 
-    def finish(self, summary: Row, serving: Serving, layout: Layout, ids: tuple[str, ...]) -> None:
-        """Models, groups and the summary; the summary is what says that a run is complete."""
-        from shoal.store.models import save_models  # brings torch, which readers of a folder do without
-
-        save_models(self.path / "models", serving, layout)
+    def finish(self, summary: Row, groups: Mapping[str, int]) -> None:
+        """Groups and the summary; the summary is what says that a run is complete."""
         with open(self.path / "groups.csv", "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(["client", "group"])
-            rows.writerows(serving.groups(ids).items())
+            rows.writerows(groups.items())
         self._json("summary.json", summary)
 
     def summary(self) -> Row | None:

@@ -1,21 +1,35 @@
-"""The models of a finished run as files that other programs read."""
+"""The models of a finished run as files that other programs read; `shoal.load_model` makes modules of them again."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from torch import nn
 
+from shoal.data.spec import Spec
 from shoal.layout import Layout
+from shoal.models import Named
 from shoal.table import Personal, Serving
 from shoal.types import Array
+from shoal.version import __version__
+
+ABOUT = "shoal"  # the entry of a file's metadata that says what the tensors are
 
 
-def save_models(folder: Path, serving: Serving, layout: Layout) -> None:
-    """One file per group with the tensors by name; own models, or own parts, of clients together in one file."""
+def save_models(folder: Path, serving: Serving, layout: Layout, about: Mapping[str, Any]) -> None:
+    """One file per group with the tensors by name; own models, or own parts, of clients together in one file.
+
+    Args:
+        folder: Where to; it is made.
+        serving: Which models there are.
+        layout: Of the models.
+        about: What every file says of its model; see `about_of`.
+    """
     from safetensors.numpy import save_file as save_arrays
-    from safetensors.torch import save_file
 
     folder.mkdir(exist_ok=True)
     if serving.personal is not None:
@@ -28,8 +42,38 @@ def save_models(folder: Path, serving: Serving, layout: Layout) -> None:
     module = None
     for k, model_P in enumerate(serving.models_KP):
         module = layout.module(model_P, into=module)
-        whole = module.state_dict()  # also what does not travel: frozen and tied parts
-        save_file({n: t.clone().contiguous() for n, t in whole.items()}, folder / f"group_{k}.safetensors")
+        save_module(folder / f"group_{k}.safetensors", module, {**about, "group": k})
+
+
+def save_module(path: Path, module: nn.Module, about: Mapping[str, Any]) -> None:
+    """One model by the names of its tensors, also of those that do not travel: frozen and tied parts.
+
+    Args:
+        path: Of the file.
+        module: The model.
+        about: What the file says of it.
+    """
+    from safetensors.torch import save_file
+
+    whole = {n: t.clone().contiguous() for n, t in module.state_dict().items()}
+    save_file(whole, path, metadata={ABOUT: json.dumps(about)})
+
+
+def about_of(layout: Layout, data: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+    """What a file says of its model: how it is made, what it takes, what trained it.
+
+    Args:
+        layout: Of the model.
+        data: The signature, as JSON.
+        algorithm: What it is called.
+
+    Returns:
+        A tree for JSON; `model` is None where only the user's own code makes the model.
+    """
+    made = layout.factory
+    name = str(Spec(made.name, (), dict(made.args))) if isinstance(made, Named) else None
+    precision = np.dtype(layout.dtype).name
+    return {"version": __version__, "model": name, "precision": precision, "algorithm": algorithm, "data": dict(data)}
 
 
 def personal_tensors(personal: Personal, layout: Layout) -> dict[str, Array]:

@@ -1,0 +1,111 @@
+"""`shoal.load`: a finished run back from its folder, without the data; and what a folder asks to be played again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.algorithms import ALGORITHMS
+from shoal.data.federation import Source
+from shoal.errors import RunFolderError, command
+from shoal.experiment.result import Run
+from shoal.layout import ModelFactory
+from shoal.setup.prepare import Prepared, build_plan
+from shoal.setup.resolve import Resolved, resolve
+from shoal.store import checkpoint
+from shoal.store.data_file import read_data
+from shoal.store.folder import OWN, Folder
+from shoal.types import Algorithm
+
+MARKS = ("fingerprint", "object", "model_digest", "chosen_by")  # in config.toml beside the settings
+NOT_WITHOUT_DATA = ("data", "partition", "val", "drift", "track")  # settings of which a loaded run has no use
+
+
+def load(path: str | Path, *, algorithm: Algorithm | None = None, model: ModelFactory | None = None) -> Run:
+    """A finished run from its folder: models, groups, history, summary, predictions, newcomers; no data are needed.
+
+    What the run was given as an object must be given again. Whatever needs the data says so in one sentence.
+
+    Args:
+        path: The folder of the run.
+        algorithm: The object, if the run had one.
+        model: The function, if the run had one.
+
+    Returns:
+        The run.
+
+    >>> import shoal, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> run = shoal.run("fedavg", rounds=1, engine="serial", out=folder)
+    >>> again = shoal.load(folder)
+    >>> again.groups == run.groups, again.summary["rounds"]
+    (True, 1)
+    """
+    folder = Folder(path)
+    config = folder.config()
+    summary = folder.summary()
+    if summary is None:
+        raise RunFolderError(f"{folder.path} is not complete; go on with: {command('resume', folder.path)}")
+    remembered = read_data(folder.path)
+    asked = asked_again(folder, config, "load", algorithm, remembered, model, without=NOT_WITHOUT_DATA)
+    prepared = known_again(folder, config, build_plan(asked))
+    last, _ = checkpoint.newest(folder, prepared.plan)
+    if last is None:
+        raise RunFolderError(f"{folder.path} has no checkpoint that can be read, so its models are not known")
+    return Run(prepared.plan, last.state, folder.history(), summary, folder.path, config)
+
+
+def asked_again(
+    folder: Folder,
+    config: dict[str, Any],
+    verb: str,
+    algorithm: Algorithm | None,
+    federation: Source | None,
+    model: ModelFactory | None,
+    without: tuple[str, ...] = (),
+    changed: Mapping[str, Any] | None = None,
+) -> Resolved:
+    """What a folder's run asked for; what it was given as an object must be given again.
+
+    Args:
+        folder: Of the run.
+        config: What it says.
+        verb: The function of `shoal` that is called, for messages.
+        algorithm: The object, if the run had one.
+        federation: The object, if the run had one.
+        model: The function, if the run had one.
+        without: Settings that are left out.
+        changed: Settings that are to be others.
+
+    Returns:
+        The run, ready to be built.
+    """
+    settings = {"kernel": "torch", "compile": "off", **config}  # what runs had before there was a choice
+    settings = {k: v for k, v in settings.items() if k not in (*MARKS, *without)}
+    name, object_ = settings.pop("algorithm"), config.get("object")
+    if algorithm is not None and object_ is not None and repr(algorithm) != object_:
+        raise RunFolderError(f"{folder.path} was begun with another algorithm: {object_}")
+    given = {"algorithm": (algorithm, name), "federation": (federation, config.get("data"))}
+    for argument, (object_given, value) in {**given, "model": (model, config.get("model"))}.items():
+        if value == OWN and object_given is None:
+            raise RunFolderError(
+                f"{folder.path} was begun with an own {argument}; go on in Python: shoal.{verb}(path, {argument}=...)"
+            )
+    if algorithm is None and name not in ALGORITHMS:
+        raise RunFolderError(
+            f"{folder.path} was begun with {name!r}, an algorithm that is not declared here; import the file that "
+            f"declares it first, on the command line by its name: {command(verb, folder.path, 'FILE.py')}"
+        )
+    own = settings.pop(name, {})
+    settings = {k: v for k, v in settings.items() if v != OWN}
+    return resolve(algorithm or name, federation, model, {**settings, **(changed or {}), **own})
+
+
+def known_again(folder: Folder, config: dict[str, Any], prepared: Prepared) -> Prepared:
+    """The plan with the run's notes, if its model is the one that the run began with."""
+    digest = config.get("model_digest")
+    if digest is not None and prepared.config["model_digest"] != digest:
+        raise RunFolderError(f"the model is not the one that {folder.path} began with; give the same one to go on")
+    return replace(prepared, plan=replace(prepared.plan, notes=folder.notes()))

@@ -1,0 +1,104 @@
+"""`shoal.load`: a finished run from its folder alone, for every method, and what cannot be loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import small_net
+
+import shoal
+from shoal.algorithms import ALGORITHMS
+from shoal.data.federation import Federation
+from shoal.errors import BadInput, RunFolderError, ShoalError
+
+CANNOT = {"given"}  # it needs tags, which the toy has not; below
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, c in ALGORITHMS.items() if c.__module__.startswith("shoal.") and n not in CANNOT]
+)
+def test_a_loaded_run_is_the_run(name: str, toy: Federation, tmp_path: Path) -> None:
+    """Models, groups, history and predictions; and a newcomer gets the same group from the method's own rule."""
+    run = shoal.run(name, toy, "mlp:hidden=4", rounds=2, lr=0.05, engine="serial", out=tmp_path / "r", val=0.1)
+    again = shoal.load(tmp_path / "r")
+    assert again.clients == run.clients and again.groups == run.groups and again.summary == run.summary
+    assert list(again.history) == list(run.history) and repr(again) == repr(run)
+    x, y = toy.client("c00")("train")
+    served = next(client for client in run.clients if client in run.groups)
+    np.testing.assert_allclose(again.predict_proba(served, x), run.predict_proba(served, x), rtol=1e-6)
+    assert again.predict(served, x).tolist() == run.predict(served, x).tolist()
+    assert run.predict_proba(served, x).sum(1) == pytest.approx(np.ones(len(x)), rel=1e-5)
+    try:
+        group = run.assign(x, y).group
+    except ShoalError as problem:
+        with pytest.raises(type(problem)):
+            again.assign(x, y)
+    else:
+        assert again.assign(x, y).group == group
+    with pytest.raises(ShoalError, match=r"loaded without its data; for what needs them go on with shoal.resume"):
+        again.plan.federation.client("c00")
+
+
+def test_given_groups(tmp_path: Path) -> None:
+    clients = {name: (np.eye(4), [0, 1, 0, 1]) for name in "abcd"}
+    fed = Federation.from_arrays(clients, tags={name: {"site": "AB"[i % 2]} for i, name in enumerate("abcd")})
+    run = shoal.run("given", fed, by="site", rounds=1, engine="serial", out=tmp_path / "r")
+    assert shoal.load(tmp_path / "r").groups == run.groups == {"a": 0, "b": 1, "c": 0, "d": 1}
+
+
+def test_an_own_model_must_be_given_again(toy: Federation, tmp_path: Path) -> None:
+    run = shoal.run("fedavg", toy, small_net, rounds=1, engine="serial", out=tmp_path / "r")
+    with pytest.raises(
+        RunFolderError, match=r"begun with an own model; go on in Python: shoal.load\(path, model=...\)"
+    ):
+        shoal.load(tmp_path / "r")
+    x = toy.client("c00")("test")[0]
+    assert shoal.load(tmp_path / "r", model=small_net).predict("c00", x).tolist() == run.predict("c00", x).tolist()
+    with pytest.raises(RunFolderError, match="the model is not the one that"):
+        shoal.load(tmp_path / "r", model=lambda: shoal.models.factory("mclr", (6,), 4)())
+
+
+def test_an_own_algorithm_must_be_given_again(toy: Federation, tmp_path: Path) -> None:
+    shoal.run(shoal.FedAvg(), toy, rounds=1, engine="serial", out=tmp_path / "r")
+    with pytest.raises(RunFolderError, match=r"own algorithm; go on in Python: shoal.load\(path, algorithm=...\)"):
+        shoal.load(tmp_path / "r")
+    assert len(shoal.load(tmp_path / "r", algorithm=shoal.FedAvg()).models) == 1
+
+
+def test_what_cannot_be_loaded(toy: Federation, tmp_path: Path) -> None:
+    shoal.run("fedavg", toy, rounds=1, engine="serial", out=tmp_path / "r")
+    (tmp_path / "r" / "data.json").rename(tmp_path / "kept.json")
+    with pytest.raises(RunFolderError, match="does not say what its models take: it was written before runs kept data"):
+        shoal.load(tmp_path / "r")
+    (tmp_path / "r" / "data.json").write_text("{}")
+    with pytest.raises(RunFolderError, match=r"data.json cannot be read: 'truth'"):
+        shoal.load(tmp_path / "r")
+    (tmp_path / "kept.json").rename(tmp_path / "r" / "data.json")
+    for file in (tmp_path / "r" / "checkpoints").iterdir():
+        file.unlink()
+    with pytest.raises(RunFolderError, match="has no checkpoint that can be read"):
+        shoal.load(tmp_path / "r")
+    (tmp_path / "r" / "summary.json").unlink()
+    with pytest.raises(RunFolderError, match="is not complete; go on with: shoal resume"):
+        shoal.load(tmp_path / "r")
+
+
+def test_drift_that_was_does_not_matter(tmp_path: Path) -> None:
+    run = shoal.run("flexcfl", rounds=3, drift="swap-all:0.5", engine="serial", out=tmp_path / "r", groups=2)
+    assert shoal.load(tmp_path / "r").groups == run.groups
+
+
+def test_a_table_is_prepared_by_what_the_folder_remembers(tmp_path: Path) -> None:
+    rows = {"client": ["a", "a", "b", "b"] * 5, "age": [30, None, 50, 40] * 5, "label": ["no", "yes"] * 10}
+    fed = Federation.from_table(rows, impute="mean", standardise=True, fit="client")
+    run = shoal.run("fedavg", fed, rounds=1, engine="serial", out=tmp_path / "r")
+    again = shoal.load(tmp_path / "r")
+    assert again.signature.class_names == ("no", "yes")
+    new = [{"age": 61}, {"age": None}]
+    for client in ("a", "b"):
+        assert again.predict_proba(client, new).tolist() == run.predict_proba(client, new).tolist()
+    assert run.predict_proba("a", new).tolist() != run.predict_proba("b", new).tolist()
+    with pytest.raises(BadInput, match="the table has no column 'age'"):
+        again.predict("a", {"weight": [1]})
