@@ -170,7 +170,9 @@ def labels(loaded: LoadedRun) -> FigureOrReason:
     found = next((r for r in reversed(loaded.tested) if "labels" in r), None)
     if found is None:
         why = "no round with groups was tested yet"
-        if any("group_accuracy" in r for r in loaded.tested):
+        if not loaded.has_classes:
+            why = "what is learnt are no classes"
+        elif any(f"group_{loaded.score.name}" in r for r in loaded.tested):
             why = "the run did not count tests by class (per_class=false)"
         return NoFigure("labels", title, why if loaded.group_count else ONE)
     counts = [(k, row) for k, row in enumerate(found["labels"]["samples"]) if sum(row)]
