@@ -12,6 +12,7 @@ from tests.report.records import regression, synthetic
 
 from shoal.analysis.compare import Line, spread
 from shoal.analysis.quantities import quantities
+from shoal.loop.history import History
 from shoal.report.loaded_run import read_run
 from shoal.report.story import comparison_story, run_story
 from shoal.scores import ACCURACY, Score
@@ -38,8 +39,8 @@ def test_what_one_model_has_what_groups_bring_and_what_three_seeds_cannot_show()
     )
     assert found == (
         "ifca has the highest best accuracy: 90.0 ± 1.0 %. One model for all (fedavg) has 35.0 %; groups bring 55.0 "
-        "points (ifca). Every client alone (local) has 80.3 %. Three seeds cannot show it: with so few, no p is below "
-        "0.25. ifca found the true groups."
+        "points (ifca). Every client alone (local) has 80.3 %. Three seeds cannot show it as significant: with so few, "
+        "no p is below 0.25, however clear the case. ifca found the true groups."
     )
 
 
@@ -50,6 +51,12 @@ def test_a_tie_is_called_a_tie() -> None:
         "ifca and wecfl tie for the highest best accuracy: 90.0 ± 1.0 % and 89.3 ± 1.2 %, and seeds alone differ by as "
         "much. One model for all (fedavg) has 31.0 %; groups bring 59.0 points (ifca)."
     )
+
+
+def test_who_is_better_than_one_that_ties_is_named_with_it() -> None:
+    """wecfl is 1 point behind in every seed, fesem 1.2 on average, sometimes ahead: both or neither."""
+    lines = [line("ifca", 0.90, 0.85, 0.95), line("wecfl", 0.89, 0.84, 0.941), line("fesem", 0.91, 0.82, 0.934)]
+    assert story(*lines).startswith("ifca, wecfl and fesem tie for the highest best accuracy")
 
 
 def test_groups_that_bring_nothing_are_said_to() -> None:
@@ -67,8 +74,8 @@ def test_groups_that_do_harm_are_said_to() -> None:
 @pytest.mark.parametrize(
     ("seeds", "told"),
     [
-        (1, "One seed each cannot show it: what other seeds would give is not known."),
-        (5, "Five seeds cannot show it: with so few, no p is below 0.062."),
+        (1, "One seed each cannot show it as significant: what other seeds would give is not known."),
+        (5, "Five seeds cannot show it as significant: with so few, no p is below 0.062, however clear the case."),
         (6, "The lead of ifca over fedavg is more than chance makes (p at most 0.031, by Holm)."),
     ],
 )
@@ -99,6 +106,15 @@ def test_a_run_is_told_with_its_baselines_and_its_groups(tmp_path: Path) -> None
         "Best RMSE 0.3 (lower is better) in round 2: 0.25 below one model for all (FedAvg) and level with every client "
         "alone (0.301)."
     )
+
+
+def test_without_a_run_of_one_model_the_mean_of_the_groups_stands_for_it(tmp_path: Path) -> None:
+    run = read_run(regression(tmp_path / "ifca", [0.9, 0.3]))
+    known = replace(run, history=History([{**r, "rmse_mean": 0.8} for r in run.history], run.score))
+    told = "The mean of its groups, as one model for all, has 0.8."
+    assert told in run_story(known)
+    fedavg = read_run(regression(tmp_path / "fedavg", [0.7], "fedavg"))
+    assert told not in run_story(replace(known, beside=[fedavg]))
 
 
 def test_drift_and_moves_are_counted(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def capital(sentence: str) -> str:
 
 def run_story(loaded: LoadedRun) -> str:
     """The result of a run, against the runs beside it, and what became of its groups."""
-    return " ".join([result(loaded), *found_groups(loaded), *moved(loaded)])
+    return " ".join([result(loaded), *one_model(loaded), *found_groups(loaded), *moved(loaded)])
 
 
 def result(loaded: LoadedRun) -> str:
@@ -66,6 +66,15 @@ def against(score: Score, best: float, other: float, what: str) -> str:
     if not ahead(score, best, other) and not ahead(score, other, best):
         return f"level with {what} ({score.show(other)})"
     return f"{score.apart(best, other)} {what}"
+
+
+def one_model(loaded: LoadedRun) -> list[str]:
+    """What the mean of all groups' models has, where no run of one model for all lies beside."""
+    if loaded.group_count < 2 or any(b.algorithm in ALGORITHMS.having("single_model") for b in loaded.beside):
+        return []
+    key = f"{loaded.score.name}_mean"
+    mean = next((r[key] for r in reversed(loaded.tested) if r.get(key) is not None), None)
+    return [] if mean is None else [f"The mean of its groups, as one model for all, has {loaded.score.show(mean)}."]
 
 
 def found_groups(loaded: LoadedRun) -> list[str]:
@@ -139,8 +148,7 @@ def best_sentence(lines: Sequence[Line], found: Sequence[Difference] = ()) -> st
     never = f"{listing(some)} had no tested round in which every client had a model" if some else ""
     if not whole:
         return f"{never}; {best.name} has the {top} {score.title}, {valued(cell, score)} of {cell.note}."
-    tied = [d.setting for d in found if is_tie(d)]
-    named = [best, *(line for _, line in sorted(whole, key=lambda p: -score.sign * p[0]) if line.name in tied)]
+    named = tied(whole, best, found)
     if len(named) > 1:
         values = listing([valued(score_cell(line), score) for line in named])
         first = f"{listing([line.name for line in named])} tie for the {top} best {score.title}: {values}, and seeds"
@@ -149,6 +157,14 @@ def best_sentence(lines: Sequence[Line], found: Sequence[Difference] = ()) -> st
         runs = f" in {cell.note} runs" if cell.note else ""
         first = f"{best.name} has the {top} best {score.title}: {valued(cell, score)}{runs}."
     return f"{first} {never}." if never else first
+
+
+def tied(whole: Sequence[tuple[float, Line]], best: Line, found: Sequence[Difference]) -> list[Line]:
+    """The best and those that tie with it, best first; who is better than one of these is among them."""
+    names = {d.setting for d in found if is_tie(d)}
+    ranked = [best, *(line for _, line in sorted(whole, key=lambda p: -best.score.sign * p[0]) if line is not best)]
+    last = max((i for i, line in enumerate(ranked) if line.name in names), default=0)
+    return ranked[: last + 1]
 
 
 def score_cell(line: Line) -> Cell:
@@ -200,7 +216,7 @@ def how_sure(found: Sequence[Difference]) -> list[str]:
     if not apart:
         return []
     if all(d.p is None for d in apart):
-        return ["One seed each cannot show it: what other seeds would give is not known."]
+        return ["One seed each cannot show it as significant: what other seeds would give is not known."]
     sure = [d for d in apart if d.p_holm is not None and d.p_holm < 0.05]
     if sure:
         worst = max(d.p_holm or 0.0 for d in sure)
@@ -211,8 +227,9 @@ def how_sure(found: Sequence[Difference]) -> list[str]:
     few = max((d.n[0] for d in apart if d.least_p is not None and d.least_p > 0.05), default=None)
     if few is not None:
         least = min(d.least_p for d in apart if d.least_p is not None)
-        return [f"{capital(counted(few, 'seed'))} cannot show it: with so few, no p is below {least:.2g}."]
-    return ["These seeds do not show it: corrected for the number of settings, no p is below 0.05."]
+        so_few = f"with so few, no p is below {least:.2g}, however clear the case"
+        return [f"{capital(counted(few, 'seed'))} cannot show it as significant: {so_few}."]
+    return ["These seeds do not show it as significant: corrected for the number of settings, no p is below 0.05."]
 
 
 def true_groups(lines: Sequence[Line]) -> list[str]:
