@@ -10,6 +10,7 @@ from shoal.recipes.records import Panel, Table
 from shoal.recipes.relations import Known
 from shoal.recipes.store import differs
 from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, round_up, rule, text
+from shoal.report.theme import LIGHT
 
 __all__ = ["drawings"]
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.report.theme import DARK, LIGHT, THEMES, colour, dash, symbol, themed
+from shoal.report.theme import themed
 
-__all__ = ["DARK", "LIGHT", "THEMES", "Figure", "NoFigure", "colour", "dash", "symbol", "themed"]
+__all__ = ["Figure", "NoFigure", "themed"]
 
 Trace = dict[str, Any]
 Cell = str | float | int | None

@@ -15,7 +15,7 @@ from shoal.analysis.compare import Line, figures_for
 from shoal.analysis.significance import differences
 from shoal.errors import ShoalError, command
 from shoal.report import headline
-from shoal.report.figure import THEMES, Figure, FigureOrReason, NoFigure
+from shoal.report.figure import Figure, FigureOrReason, NoFigure
 from shoal.report.figures import COMPARISON, of_run
 from shoal.report.figures.compared import Setting
 from shoal.report.figures.events import LISTED, listed
@@ -24,6 +24,7 @@ from shoal.report.headline import Card, Sheet
 from shoal.report.loaded_run import LoadedRun
 from shoal.report.sites import site_card, site_sheets
 from shoal.report.story import comparison_story, run_story
+from shoal.report.theme import THEMES
 from shoal.version import __version__
 
 FOLDER = files("shoal.report")

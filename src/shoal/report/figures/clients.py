@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, colour, text, thin
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, text, thin
 from shoal.report.figures.curves import capital, scale_of
 from shoal.report.loaded_run import LoadedRun, Row
+from shoal.report.theme import colour
 from shoal.scores import ACCURACY, Score
 
 NAMED = 10  # of the worst clients, in the caption; all are in the table

@@ -17,17 +17,15 @@ from shoal.report.figure import (
     NoFigure,
     Trace,
     axis,
-    colour,
     covered_line,
-    dash,
     percent,
     rounds_axis,
-    symbol,
     text,
     thin,
 )
 from shoal.report.figures.curves import Scale, capital, chosen_from, four, scale_of, sent, way
 from shoal.report.loaded_run import LoadedRun, Row
+from shoal.report.theme import colour, dash, symbol
 from shoal.scores import Score
 
 PALE = "Pale: some clients have no model yet, so that the curve is about the others."

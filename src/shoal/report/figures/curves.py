@@ -15,15 +15,14 @@ from shoal.report.figure import (
     Point,
     Trace,
     axis,
-    colour,
     covered_line,
-    dash,
     percent,
     rounds_axis,
     text,
     thin,
 )
 from shoal.report.loaded_run import LoadedRun, Row
+from shoal.report.theme import colour, dash
 from shoal.scores import ACCURACY, Score
 
 Scale = Callable[[float | None], float | None]

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, colour, rounds_axis, text, thin
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, rounds_axis, text, thin
 from shoal.report.loaded_run import LoadedRun
+from shoal.report.theme import colour
 
 STAGES = 6  # of the flow
 HEIGHT, ABOVE, UNDER, PAD = 360, 26, 20, 16  # pixels of the flow, its margins, and between its nodes
