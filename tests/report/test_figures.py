@@ -21,6 +21,7 @@ from shoal.report.figures.diagnostics import silhouette
 from shoal.report.figures.groups import flow
 from shoal.report.figures.similarity import neighbours, plane
 from shoal.report.loaded_run import LoadedRun, read_run, read_runs
+from shoal.report.story import run_story
 from shoal.store.folder import Folder
 
 NAMES = ("fedavg", "flexcfl", "cfl", "wecfl", "given")
@@ -56,7 +57,7 @@ def test_every_figure_is_whole(runs: dict[str, Path], name: str) -> None:
 def test_what_is_missing_says_why(runs: dict[str, Path], name: str) -> None:
     drawn = [d for part in of_run(read_run(runs[name])).values() for d in part]
     assert len(drawn) == sum(len(part) for part in RUN.values())
-    assert all(d.reason for d in drawn if isinstance(d, NoFigure))
+    assert all(d.reason or d.key == "metrics" for d in drawn if isinstance(d, NoFigure))  # nobody asked for others
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -168,13 +169,14 @@ def test_groups_are_called_by_their_tags(runs: dict[str, Path]) -> None:
 
 def test_bands_hold_mean_and_spread(runs: dict[str, Path]) -> None:
     told = read_runs([runs["wecfl"], runs["fedavg"]])
-    both = compared.accuracy([compared.Setting("both", told)])
+    both = compared.score([compared.Setting("both", told)])
     assert isinstance(both, Figure)
     last = [100 * t.history[-1]["accuracy"] for t in told]
     assert both.rows[-1][2] == pytest.approx(sum(last) / 2, abs=0.01)
     assert both.rows[-1][3] == pytest.approx(abs(last[0] - last[1]) / 2**0.5, abs=0.01)
     settings = [compared.Setting(t.algorithm, [t]) for t in told]
-    assert all(isinstance(draw(settings), Figure) for draw in COMPARISON)
+    drawn = [draw(settings) for draw in COMPARISON]
+    assert [d.key for d in drawn if not isinstance(d, Figure)] == ["metrics"]  # nobody asked for others
 
 
 ODD: tuple[Any, ...] = (
@@ -253,17 +255,18 @@ def partly(run: LoadedRun, rounds: int) -> LoadedRun:
     return replace(run, history=History(rows), summary=summarise(History(rows)))
 
 
-def test_partial_rounds_are_dashed_and_say_whom_they_are_about(runs: dict[str, Path]) -> None:
-    """Rounds 1 and 2 of 4 are partial: the dashes reach to round 3, where the whole curve begins."""
-    drawn = curves.accuracy(partly(read_run(runs["wecfl"]), 2))
+def test_partial_rounds_are_pale_and_say_whom_they_are_about(runs: dict[str, Path]) -> None:
+    """Rounds 1 and 2 of 4 are partial: the pale part reaches to round 3, where the whole curve begins."""
+    drawn = curves.score(partly(read_run(runs["wecfl"]), 2))
     assert isinstance(drawn, Figure)
     whole, some = (t for t in drawn.traces if t["name"] == "all clients")
     shares = [round(100 * r["accuracy"], 2) for r in read_run(runs["wecfl"]).history[1:]]
     assert whole["y"] == [None, None, *shares[2:]]
     assert some["y"] == [*shares[:3], None]
-    assert (whole["line"]["dash"], some["line"]["dash"], some["showlegend"]) == ("solid", "dash", False)
+    assert whole["line"] == some["line"] and "opacity" not in whole
+    assert (some["opacity"], some["showlegend"]) == (0.4, False)
     assert some["text"] == ["8 of 12 clients", "8 of 12 clients", "all clients", "all clients"]
-    assert "Dashed" in drawn.caption
+    assert "Pale" in drawn.caption
     told = {row[1]: row[3] for row in drawn.rows if row[0] == "all clients"}
     assert told == {1: "8 of 12 clients", 2: "8 of 12 clients", 3: None, 4: None}
 
@@ -271,16 +274,17 @@ def test_partial_rounds_are_dashed_and_say_whom_they_are_about(runs: dict[str, P
 def test_a_run_without_a_whole_round_shows_its_best_with_its_coverage(runs: dict[str, Path]) -> None:
     run = partly(read_run(runs["wecfl"]), 4)
     best = max(r["accuracy"] for r in run.history[1:])
-    assert f"{100 * best:.1f} % of 8 of 12 clients, in round " in headline.verdict(run)
+    assert f"{100 * best:.1f} % of 8 of 12 clients, in round " in run_story(run)
     assert [c.note[:18] for c in headline.cards(run)[:2]] == ["of 8 of 12 clients"] * 2
-    drawn = curves.accuracy(run)
+    drawn = curves.score(run)
     assert isinstance(drawn, Figure)
     [curve] = (t for t in drawn.traces if t["name"] == "clients with a model")
-    assert curve["line"]["dash"] == "dash" and "showlegend" not in curve
+    assert curve["opacity"] == 0.4 and "showlegend" not in curve
     both = [compared.Setting("some", [run]), compared.Setting("all", [read_run(runs["fedavg"])])]
     for draw in COMPARISON:
         found = draw(both)
-        assert isinstance(found, Figure)
-        if found.key in ("accuracy", "seeds", "traffic"):
+        if not isinstance(found, Figure):
+            assert found.key == "metrics"
+        elif found.key in ("accuracy", "seeds", "traffic"):
             assert {row[-1] for row in found.rows if row[0] == "some"} == {"8 of 12 clients"}
             assert {row[-1] for row in found.rows if row[0] == "all"} == {None}

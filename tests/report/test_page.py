@@ -21,7 +21,7 @@ from shoal.errors import ShoalError
 from shoal.report import export as export_module
 from shoal.report import page_of, report
 from shoal.report.export import export
-from shoal.report.page import best_sentence
+from shoal.report.story import best_sentence
 
 
 def test_the_page_lies_in_the_folder_and_needs_nothing(runs: dict[str, Path]) -> None:

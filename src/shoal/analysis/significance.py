@@ -13,7 +13,7 @@ from shoal.analysis.compare import Line, figures_for
 from shoal.errors import BadInput, unknown
 from shoal.scores import ACCURACY
 
-__all__ = ["Difference", "differences", "holm", "paired", "sign_flips", "welch"]
+__all__ = ["Difference", "differences", "holm", "is_tie", "paired", "sign_flips", "welch"]
 
 ENUMERATED = 16  # pairs up to which every choice of signs is tried
 ROUNDING = 1e-12  # relative: sums of the same numbers in another order may differ by this much
@@ -192,6 +192,23 @@ def differences(lines: Sequence[Line], figure: str | None = None, against: str |
     for i, p in zip(at, holm([found[i].p or 0.0 for i in at]), strict=True):
         found[i] = replace(found[i], p_holm=p)
     return found
+
+
+def is_tie(found: Difference) -> bool:
+    """Whether seeds alone may make a difference: its 95 % interval holds 0. One run each ties only where it is equal.
+
+    Args:
+        found: A difference.
+
+    Returns:
+        Whether two settings are to be called a tie.
+
+    >>> is_tie(paired([3, 5, 7], [2, 3, 4])), is_tie(paired([3, 5, 7], [1, 3, 5.1])), is_tie(paired([3], [2]))
+    (True, False, False)
+    """
+    if found.low is None or found.high is None:
+        return found.mean == 0
+    return found.low <= 0 <= found.high
 
 
 def one(name: str, base: str, mine: Mapping[int, float], theirs: Mapping[int, float]) -> Difference:

@@ -9,13 +9,13 @@ from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Table
 from shoal.recipes.relations import Known
 from shoal.recipes.store import differs
-from shoal.report.figure import LIGHT
 from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, round_up, rule, text
+from shoal.report.theme import LIGHT
 
 __all__ = ["drawings"]
 
 LINE = 15  # pixels between lines of the legend
-COLOURS = [LIGHT[f"g{k}"] for k in range(10)]
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#c05a94", "#3aa0dc", "#d79a00", "#7256b2", "#858a1f", "#8a2a55", "#7a7f87"]
 DASHES = ("", "6 3", "2 3")
 TILES = ((0, 0), (1, 0), (0, 1), (1, 1))  # of a picture with four maps
 

@@ -15,9 +15,10 @@ from shoal.recipes.relations import Known, judge
 from shoal.recipes.statements import STATEMENTS
 from shoal.recipes.store import differs
 from shoal.report import write
-from shoal.report.figure import Figure, NoFigure, axis, colour, dash, line, rounds_axis, symbol, text
+from shoal.report.figure import Figure, NoFigure, axis, line, rounds_axis, text
 from shoal.report.headline import Sheet
 from shoal.report.page import Page, Section, section
+from shoal.report.theme import colour, dash, symbol
 
 __all__ = ["page_of", "write_pages"]
 

@@ -30,7 +30,7 @@ def report(
     Args:
         paths: folders of runs or of sweeps; one of them is enough.
         out: the file; by default `report.html` in the one folder that is given, else in the working directory.
-        target: an accuracy; a comparison then tells how many rounds and megabytes it took.
+        target: a value of the score (an accuracy); a comparison then tells how many rounds and megabytes it took.
         map: how clients are put into a plane: principal components, or t-SNE.
 
     Returns:
@@ -51,7 +51,7 @@ def page_of(paths: Paths, target: float | None = None, map: str = "pca", seen_fr
 
     Args:
         paths: folders of runs or of sweeps; one of them is enough.
-        target: an accuracy; a comparison then tells how many rounds and megabytes it took.
+        target: a value of the score (an accuracy); a comparison then tells how many rounds and megabytes it took.
         map: how clients are put into a plane, `pca` or `tsne`.
         seen_from: the folder of the page, from which pages of single runs are linked.
 
@@ -65,7 +65,6 @@ def page_of(paths: Paths, target: float | None = None, map: str = "pca", seen_fr
     """
     if map not in MAPS:
         raise unknown("map", map, MAPS)
-    check_target(target)
     return page_of_runs(expand(paths), target, MAPS[map], seen_from)
 
 
@@ -80,7 +79,7 @@ def page_of_runs(
 
     Args:
         folders: of the runs, at least one.
-        target: an accuracy; a comparison then tells how many rounds and megabytes it took.
+        target: a value of the score (an accuracy); a comparison then tells how many rounds and megabytes it took.
         place: puts clients into a plane.
         seen_from: the folder of the page, from which pages of single runs are linked.
         inside: the folder that must hold whatever lies beside a run and is shown with it; by default anywhere.
@@ -94,7 +93,9 @@ def page_of_runs(
     '2 settings on digits'
     """
     if len(folders) == 1:
-        return run_page(read_run(folders[0], inside=inside), place)
+        loaded = read_run(folders[0], inside=inside)
+        check_target(target, loaded.score)
+        return run_page(loaded, place)
     lines = compare_runs(folders, target)
     settings = [Setting(line.name, read_runs(line.runs)) for line in lines]
     return comparison_page(settings, lines, target, links(lines, seen_from or Path()))

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import ShoalError
-from shoal.report.figure import LIGHT, Figure, text, themed
+from shoal.report.figure import Figure, text, themed
+from shoal.report.theme import LIGHT
 
 __all__ = ["export"]
 

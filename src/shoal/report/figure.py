@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.report.theme import themed
+
 __all__ = ["Figure", "NoFigure", "themed"]
 
 Trace = dict[str, Any]
@@ -68,7 +70,7 @@ class NoFigure:
     Args:
         key: Of the chart.
         title: Of the chart.
-        reason: The end of the sentence "it is not shown: ...".
+        reason: The end of the sentence "it is not shown: ..."; empty where nobody would miss it.
 
     >>> NoFigure("splits", "Tree of splits", "no cluster was split").reason
     'no cluster was split'
@@ -80,73 +82,6 @@ class NoFigure:
 
 
 FigureOrReason = Figure | NoFigure
-
-LIGHT = {
-    "ink": "#1c2330",
-    "muted": "#667085",
-    "grid": "#e6e9ee",
-    "line": "#c9ced8",
-    "page": "#f6f7f9",
-    "panel": "#ffffff",
-    "accent": "#0b6aa8",
-    "low": "#b4530a",
-    "zero": "#f3f4f6",
-    "high": "#0b5c94",
-    "warn": "#b4232a",
-    **dict(
-        zip(
-            [f"g{k}" for k in range(10)],
-            [
-                "#0072b2",
-                "#d55e00",
-                "#009e73",
-                "#c05a94",
-                "#3aa0dc",
-                "#d79a00",
-                "#7256b2",
-                "#858a1f",
-                "#8a2a55",
-                "#7a7f87",
-            ],
-            strict=True,
-        )
-    ),
-}
-DARK = {
-    "ink": "#e8ebf0",
-    "muted": "#9aa4b5",
-    "grid": "#2b323d",
-    "line": "#414a58",
-    "page": "#11151b",
-    "panel": "#191f27",
-    "accent": "#58b0ea",
-    "low": "#ef9a52",
-    "zero": "#232a34",
-    "high": "#5ab4ee",
-    "warn": "#ff7b7b",
-    **dict(
-        zip(
-            [f"g{k}" for k in range(10)],
-            [
-                "#4ba6de",
-                "#f2894a",
-                "#2fc39a",
-                "#e191c2",
-                "#93d1f6",
-                "#f0c04d",
-                "#a893e2",
-                "#c3c75c",
-                "#d1709f",
-                "#aeb4bd",
-            ],
-            strict=True,
-        )
-    ),
-}
-THEMES = {"light": LIGHT, "dark": DARK}
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "triangle-down", "x", "pentagon")
-DASHES = ("solid", "dash", "dot", "dashdot")
-TINTS = {"faint": 0.18, "soft": 0.42}  # `@g0:soft` is the colour with this opacity
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif'
 BASE: dict[str, Any] = {
@@ -160,34 +95,6 @@ BASE: dict[str, Any] = {
 }
 
 
-def themed(value: Any, theme: Mapping[str, str]) -> Any:
-    """A specification with its colour tokens replaced by those of a theme.
-
-    Args:
-        value: A specification, or a part of one.
-        theme: Colours by token.
-
-    Returns:
-        The same, with colours.
-
-    >>> themed({"line": {"color": "@g0"}, "fillcolor": "@g0:faint"}, {"g0": "#0072b2"})
-    {'line': {'color': '#0072b2'}, 'fillcolor': 'rgba(0,114,178,0.18)'}
-    """
-    if isinstance(value, Mapping):
-        return {k: themed(v, theme) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [themed(v, theme) for v in value]
-    if not isinstance(value, str) or not value.startswith("@"):
-        return value
-    name, _, tint = value[1:].partition(":")
-    if name not in theme:
-        return value
-    if not tint:
-        return theme[name]
-    red, green, blue = (int(theme[name][i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{TINTS[tint]})"
-
-
 def text(value: object, most: int = 0) -> str:
     """Text as plotly shows it unchanged: it would take `<b>` for a tag. At most so many characters.
 
@@ -197,21 +104,6 @@ def text(value: object, most: int = 0) -> str:
     plain = " ".join(str(value).split())
     plain = plain if not most or len(plain) <= most else plain[: most - 1] + "…"
     return html.escape(plain, quote=False).replace("@", "&#64;")
-
-
-def colour(k: int) -> str:
-    """The colour of group k, the same in all figures; grey for none."""
-    return f"@g{k % 10}" if k >= 0 else "@line"
-
-
-def dash(k: int) -> str:
-    """The line of group k: colours come again after ten, with another dash."""
-    return DASHES[(k // 10) % len(DASHES)]
-
-
-def symbol(k: int) -> str:
-    """The marker of group k."""
-    return SYMBOLS[k % len(SYMBOLS)] if k >= 0 else "circle-open"
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
@@ -233,27 +125,24 @@ def line(x: Sequence[Any], y: Sequence[Any], name: str, color: str, **more: Any)
     return {**shape, "marker": {"color": color}, **more}
 
 
+PALE = 0.4  # opacity of what is about some clients only
 Point = tuple[Any, Any, str]  # x, y, and whom it is about where not about all clients
 
 
 def covered_line(points: Sequence[Point], name: str, color: str, **more: Any) -> list[Trace]:
-    """A curve that is dashed where its points are about some clients only, and says there how many; names are escaped.
+    """A curve that is pale where its points are about some clients only, and says there how many; names are escaped.
 
     >>> points = [(1, 90, "2 of 5 clients"), (2, 80, ""), (3, 85, "")]
-    >>> [(t["line"]["dash"], t["y"]) for t in covered_line(points, "a", "@ink")]
-    [('solid', [None, 80, 85]), ('dash', [90, 80, None])]
+    >>> [(t.get("opacity", 1), t["y"]) for t in covered_line(points, "a", "@ink")]
+    [(1, [None, 80, 85]), (0.4, [90, 80, None])]
     """
     x, notes = [p[0] for p in points], [p[2] for p in points]
     if not any(notes):
         return [line(x, [p[1] for p in points], name, color, **more)]
     whole = line(x, [None if note else p[1] for p, note in zip(points, notes, strict=True)], name, color, **more)
-    near = [any(notes[max(0, i - 1) : i + 2]) for i in range(len(notes))]  # a dash reaches to the neighbours
+    near = [any(notes[max(0, i - 1) : i + 2]) for i in range(len(notes))]  # what is pale reaches to the neighbours
     some = line(x, [p[1] if close else None for p, close in zip(points, near, strict=True)], name, color, **more)
-    if some["line"]["dash"] == "solid":
-        some["line"] = {**some["line"], "dash": "dash"}
-    else:  # what is dashed already is paler
-        some["opacity"] = 0.55
-    some |= {"text": [note or "all clients" for note in notes], "hovertemplate": "%{y} (%{text})"}
+    some |= {"opacity": PALE, "text": [note or "all clients" for note in notes], "hovertemplate": "%{y} (%{text})"}
     return [some] if all(notes) else [whole, {**some, "showlegend": False}]
 
 

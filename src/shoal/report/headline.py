@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.algorithms import ALGORITHMS
 from shoal.analysis.compare import Line
 from shoal.analysis.quantities import Quantity
 from shoal.analysis.significance import Difference
@@ -23,6 +22,7 @@ from shoal.analysis.table import (
 )
 from shoal.analysis.units import duration, percent, size
 from shoal.report.loaded_run import LoadedRun, Row
+from shoal.scores import Score
 from shoal.store.folder import OWN
 
 HIDDEN = ("fingerprint", "model_digest")
@@ -72,40 +72,16 @@ def subtitle_of(loaded: LoadedRun) -> str:
     return " · ".join([*(p for p in parts if p), f"seed {config.get('seed')}"])
 
 
-def verdict(loaded: LoadedRun) -> str:
-    """The result in a sentence, against the runs beside it."""
-    best, partial = loaded.summary.get("best_accuracy"), loaded.summary.get("best_partial_accuracy")
-    if best is None and partial is None:
-        return "No round was tested yet."
-    if best is None:
-        note = partial_note(loaded.summary, "best")
-        return f"Best accuracy {percent(partial)} {note}; in no tested round every client had a model."
-    sentence = f"Best accuracy {percent(best)} in round {loaded.summary['best_round']}"
-    beside = [(ALGORITHMS.traits(b.algorithm)["baseline"], b.summary.get("best_accuracy")) for b in loaded.beside]
-    told_of = [f"{gap(best, other)} {what}" for what, other in beside if other is not None]
-    sentence = f"{sentence}: {' and '.join(told_of)}." if told_of else f"{sentence}."
-    collapsed = sum(e["kind"] == "collapsed" for e in loaded.events)
-    return f"{sentence} The groups collapsed into one in {collapsed} rounds." if collapsed else sentence
-
-
 def decision_sheet(loaded: LoadedRun) -> Sheet | None:
     """What `auto` found and why it chose the method; None if a user chose it."""
     said = [[str(e.get("about")), str(e.get("says"))] for e in loaded.events if e["kind"] == "decision"]
     return Sheet("Chosen by auto", ("about", "what was found"), said) if said else None
 
 
-def gap(best: float, other: float) -> str:
-    """
-    >>> gap(0.9, 0.36), gap(0.5, 0.61)
-    ('54.0 points above', '11.0 points below')
-    """
-    return f"{abs(100 * (best - other)):.1f} points {'above' if best >= other else 'below'}"
-
-
 def cards(loaded: LoadedRun) -> list[Card]:
     """The numbers one looks at first."""
     s = loaded.summary
-    found = [*accuracy_cards(s), Card("Models", str(s.get("groups")), "one per group of clients", "groups")]
+    found = [*score_cards(s, loaded.score), Card("Models", str(s.get("groups")), "one per group of clients", "groups")]
     if s.get("ari") is not None:
         found.append(Card("Agreement", f"{s['ari']:.2f}", "adjusted Rand index with the true groups", "ari"))
     found.append(Card("Traffic", size(s["bytes"]), f"{s['vectors']:,} models down and up", "bytes"))
@@ -113,22 +89,22 @@ def cards(loaded: LoadedRun) -> list[Card]:
     return found
 
 
-def accuracy_cards(summary: Row) -> list[Card]:
+def score_cards(summary: Row, score: Score) -> list[Card]:
     """How well clients are served; where no round had a model for all, best and last with whom they are about."""
-    if summary.get("best_accuracy") is None and summary.get("best_partial_accuracy") is not None:
-        best, last = (percent(summary[f"{which}_partial_accuracy"]) for which in ("best", "last"))
+    best, last = (f"{which} {score.title}" for which in ("Best", "Last"))
+    if summary.get(score.key("best")) is None and summary.get(score.key("best_partial")) is not None:
+        keys = [score.key(f"{which}_partial") for which in ("best", "last")]
         return [
-            Card("Best accuracy", best, partial_note(summary, "best"), "best_partial_accuracy"),
-            Card("Last accuracy", last, partial_note(summary, "last"), "last_partial_accuracy"),
+            Card(best, score.show(summary[keys[0]]), partial_note(summary, "best"), keys[0]),
+            Card(last, score.show(summary[keys[1]]), partial_note(summary, "last"), keys[1]),
         ]
     at = summary.get("best_round")
     note = "no round counts yet" if at is None else f"in round {at}"
+    keys, served = [score.key("best"), score.key("last_three")], f"mean {score.title} of the worst-served clients"
     return [
-        Card("Best accuracy", percent(summary.get("best_accuracy")), note, "best_accuracy"),
-        Card("Last three rounds", percent(summary.get("last_three_accuracy")), "mean accuracy", "last_three_accuracy"),
-        Card(
-            "Worst tenth", percent(summary.get("last_worst")), "mean accuracy of the worst-served clients", "last_worst"
-        ),
+        Card(best, score.show(summary.get(keys[0])), note, keys[0]),
+        Card("Last three rounds", score.show(summary.get(keys[1])), f"mean {score.title}", keys[1]),
+        Card("Worst tenth", score.show(summary.get("last_worst")), served, "last_worst"),
         *f1_cards(summary),
         *loss_cards(summary),
     ]
@@ -187,7 +163,10 @@ def comparison_sheet(
     ]
     marked = {(r, c + 2) for r, cells in enumerate(found.rows) for c, cell in enumerate(cells) if cell.best}
     notes = ["Mean ± standard deviation over seeds."]
-    notes += [f"The target is {percent(target)}; runs that miss it are not in the mean."] if target is not None else []
+    score = found.lines[0].score
+    notes += (
+        [f"The target is {score.show(target)}; runs that miss it are not in the mean."] if target is not None else []
+    )
     notes += [f"* {NOT_COMPLETE}."] if not found.complete else []
     notes += [f"{found.stopped[0].upper()}{found.stopped[1:]}."] if found.stopped else []
     heads = ("setting", "runs", *(quantity.long_head for quantity in found.columns))

@@ -12,9 +12,11 @@ from typing import Any
 
 from shoal.algorithms import ALGORITHMS
 from shoal.analysis.compare import NOT_TELLING
+from shoal.analysis.further import further_of
 from shoal.analysis.measured import measured, names
 from shoal.errors import RunFolderError
 from shoal.loop.history import History, summarise
+from shoal.scores import Score, score_of
 from shoal.setup.settings import Settings
 from shoal.store.folder import Folder, flatten, read_lines
 from shoal.store.sites_file import SitesSeen, read_sites
@@ -63,10 +65,26 @@ class LoadedRun:
         own: Mapping[str, Any] = self.config.get(self.algorithm, {})
         return own
 
+    @property
+    def score(self) -> Score:
+        """The headline figure of the run."""
+        return score_of(self.config)
+
+    @cached_property
+    def further(self) -> list[Score]:
+        """The metrics besides the score that the records hold."""
+        found = [metric.score for metric in further_of(self.config, self.history)]
+        return [metric for metric in found if any(r.get(metric.name) is not None for r in self.tested)]
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether what is learnt are classes: runs of earlier versions all are of that kind."""
+        return str(self.config.get("task", "classification")) == "classification"
+
     @cached_property
     def tested(self) -> list[Row]:
         """The rounds that were tested, partial ones too."""
-        return [r for r in self.history if r.get("accuracy") is not None]
+        return [r for r in self.history if r.get(self.score.name) is not None]
 
     @cached_property
     def group_count(self) -> int:

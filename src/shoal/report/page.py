@@ -11,13 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from shoal.analysis.compare import Line
-from shoal.analysis.quantities import FIGURES
+from shoal.analysis.compare import Line, figures_for
 from shoal.analysis.significance import differences
-from shoal.analysis.table import cell_of
-from shoal.errors import ShoalError, command, listing
+from shoal.errors import ShoalError, command
 from shoal.report import headline
-from shoal.report.figure import THEMES, Figure, FigureOrReason, NoFigure
+from shoal.report.figure import Figure, FigureOrReason, NoFigure
 from shoal.report.figures import COMPARISON, of_run
 from shoal.report.figures.compared import Setting
 from shoal.report.figures.events import LISTED, listed
@@ -25,6 +23,8 @@ from shoal.report.figures.similarity import Place, components
 from shoal.report.headline import Card, Sheet
 from shoal.report.loaded_run import LoadedRun
 from shoal.report.sites import site_card, site_sheets
+from shoal.report.story import comparison_story, run_story
+from shoal.report.theme import THEMES
 from shoal.version import __version__
 
 FOLDER = files("shoal.report")
@@ -68,7 +68,7 @@ def run_page(loaded: LoadedRun, place: Place = components) -> Page:
     sections = [Section("Why this method", sheets=[why]), *sections] if why is not None else sections
     facts = (headline.settings_sheet(loaded), headline.environment_sheet(loaded))
     sections.append(Section("Repeat it", sheets=facts, commands=headline.commands(loaded)))
-    title, verdict = headline.title_of(loaded), headline.verdict(loaded)
+    title, verdict = headline.title_of(loaded), run_story(loaded)
     cards = [*headline.cards(loaded), *(card for card in [site_card(loaded)] if card is not None)]
     return Page(title, headline.subtitle_of(loaded), verdict, cards, sections)
 
@@ -80,10 +80,9 @@ def comparison_page(
     runs = [run for s in settings for run in s.runs]
     drawn = section("Curves", [draw(settings) for draw in COMPARISON])
     first = Section("Result", sheets=headline.comparison_sheets(lines, target))
-    found = differences(lines) if len(lines) > 1 and any(line.figures["best_accuracy"] for line in lines) else []
-    sure = (
-        [Section("Significance", sheets=[headline.differences_sheet(found, FIGURES["best_accuracy"])])] if found else []
-    )
+    best = figures_for(lines)[lines[0].score.key("best")]
+    found = differences(lines) if len(lines) > 1 and any(line.figures[best.key] for line in lines) else []
+    sure = [Section("Significance", sheets=[headline.differences_sheet(found, best)])] if found else []
     ran = Sheet(
         "Runs",
         ("setting", "seed", "folder"),
@@ -99,32 +98,11 @@ def comparison_page(
     return Page(
         title,
         subtitle,
-        best_sentence(lines),
+        comparison_story(lines, {s.name: s.runs[0].algorithm for s in settings}),
         (),
         [first, drawn, *sure, Section("Repeat it", sheets=[ran], commands=again)],
         links,
     )
-
-
-def best_sentence(lines: Sequence[Line]) -> str:
-    """Which setting has the highest best accuracy, and which have none because some client never had a model."""
-
-    def having(figure: str) -> list[tuple[float, Line]]:
-        return [(found.mean, line) for line in lines if (found := line.figures[figure]) is not None]
-
-    whole, partial = having("best_accuracy"), having("best_partial_accuracy")
-    if not whole and not partial:
-        return "No run was tested yet."
-    _, best = max(whole or partial, key=lambda pair: pair[0])
-    cell = cell_of(best, FIGURES["best_accuracy"])
-    share = f"{cell.text} ± {cell.around} %" if cell.around else f"{cell.text} %"
-    some = [line.name for _, line in partial if line.figures["best_accuracy"] is None]
-    never = f"{listing(some)} had no tested round in which every client had a model" if some else ""
-    if not whole:
-        return f"{never}; {best.name} has the highest accuracy, {share} of {cell.note}."
-    runs = f" in {cell.note} runs" if cell.note else ""
-    first = f"{best.name} has the highest best accuracy: {share}{runs}."
-    return f"{first} {never}." if never else first
 
 
 def section(title: str, drawn: Sequence[FigureOrReason]) -> Section:
@@ -132,7 +110,7 @@ def section(title: str, drawn: Sequence[FigureOrReason]) -> Section:
     half = [f for f in figures if not f.wide]
     if len(half) % 2:  # nothing would stand beside the last one
         figures = [replace(f, wide=True) if f is half[-1] else f for f in figures]
-    return Section(title, figures, [d for d in drawn if isinstance(d, NoFigure)])
+    return Section(title, figures, [d for d in drawn if isinstance(d, NoFigure) and d.reason])
 
 
 def events_sheets(loaded: LoadedRun) -> list[Sheet]:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shoal.errors import BadInput, RunFolderError, ShoalError
-from shoal.report.figure import THEMES
+from shoal.report.theme import THEMES
 from shoal.ui.access import Guard
 from shoal.ui.answers import document_of
 from shoal.ui.metrics import KIND, exposition

@@ -14,8 +14,8 @@ __all__ = ["COMPARISON", "RUN", "Figure", "NoFigure", "compared", "of_run"]
 
 # The figures of one run, by section, in reading order.
 RUN: dict[str, tuple[Callable[[LoadedRun], FigureOrReason], ...]] = {
-    "Result": (curves.accuracy, curves.f1, curves.loss),
-    "Groups": (groups.sizes, groups.flow, tree.splits, tree.norms, verdicts.verdicts),
+    "Result": (curves.score, curves.f1, curves.loss, curves.further),
+    "Groups": (groups.flow, groups.sizes, tree.splits, tree.norms, verdicts.verdicts),
     "How alike clients are": (similarity.similarity, similarity.plane, similarity.plane_by_truth, groups.labels),
     "Clients": (clients.strip,),
     "What happened": (events.by_round,),
@@ -32,7 +32,15 @@ RUN: dict[str, tuple[Callable[[LoadedRun], FigureOrReason], ...]] = {
     ),
 }
 # The figures of several runs, a line per setting.
-COMPARISON = (compared.accuracy, compared.seeds, compared.traffic, compared.f1, compared.loss, compared.agreement)
+COMPARISON = (
+    compared.score,
+    compared.seeds,
+    compared.traffic,
+    compared.f1,
+    compared.loss,
+    compared.further,
+    compared.agreement,
+)
 
 
 def of_run(loaded: LoadedRun, place: similarity.Place = similarity.components) -> dict[str, list[FigureOrReason]]:

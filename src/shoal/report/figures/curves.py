@@ -1,4 +1,4 @@
-"""Accuracy, F1 and loss by round, with a curve per group, and accuracy against traffic."""
+"""Score, F1, loss and other metrics by round, with a curve per group, and the score against traffic."""
 
 from __future__ import annotations
 
@@ -15,32 +15,42 @@ from shoal.report.figure import (
     Point,
     Trace,
     axis,
-    colour,
     covered_line,
-    dash,
     percent,
     rounds_axis,
     text,
     thin,
 )
 from shoal.report.loaded_run import LoadedRun, Row
+from shoal.report.theme import colour, dash
+from shoal.scores import ACCURACY, Score
 
 Scale = Callable[[float | None], float | None]
 
 
-def accuracy(loaded: LoadedRun) -> FigureOrReason:
-    """Test accuracy of all clients and of each group, FedAvg and local beside it."""
-    return by_round(
-        loaded,
-        ("accuracy", "Accuracy", "accuracy", "group_accuracy", "accuracy (%)"),
-        percent,
-        "Right answers of all clients over all their test samples, each client with the model of its group.",
-        wide=True,
-    )
+def scale_of(score: Score) -> Scale:
+    """How values of a score are drawn: in percent, or with four digits."""
+    return percent if score.percent else four
+
+
+def way(score: Score) -> str:
+    """A sentence where less is better; what more of is better needs none."""
+    return " Lower is better." if score.better == "lower" else ""
+
+
+def score(loaded: LoadedRun) -> FigureOrReason:
+    """The score of all clients and of each group on the test split, FedAvg and local beside it."""
+    mine = loaded.score
+    what = "Right answers" if mine == ACCURACY else f"{capital(mine.title)}"
+    caption = f"{what} of all clients over all their test samples, each client with the model of its group.{way(mine)}"
+    names = (mine.name, capital(mine.title), mine.name, f"group_{mine.name}", mine.unit)
+    return by_round(loaded, names, scale_of(mine), caption, wide=True)
 
 
 def f1(loaded: LoadedRun) -> FigureOrReason:
     """Macro F1, mean over clients."""
+    if not loaded.has_classes:
+        return NoFigure("f1", "Macro F1", "what is learnt are no classes")
     return by_round(
         loaded,
         ("f1", "Macro F1", "f1", "group_f1", "macro F1 (%)"),
@@ -53,13 +63,51 @@ def loss(loaded: LoadedRun) -> FigureOrReason:
     """Test loss, and the loss of training."""
     trained = thin([r for r in loaded.history if r.get("loss") is not None])
     extra = [("training", [r["round"] for r in trained], [four(r["loss"]) for r in trained])]
+    what, unit = ("Cross-entropy", "mean loss (nats)") if loaded.has_classes else ("Mean loss", "mean loss")
     return by_round(
         loaded,
-        ("loss", "Loss", "test_loss", "group_loss", "mean loss (nats)"),
+        ("loss", "Loss", "test_loss", "group_loss", unit),
         four,
-        "Cross-entropy on test samples; a test curve that rises while training falls says overfitting.",
+        f"{what} on test samples; a test curve that rises while training falls says overfitting.",
         extra=extra,
     )
+
+
+def further(loaded: LoadedRun) -> FigureOrReason:
+    """Metrics besides the score, one at a time."""
+    title = "Other metrics"
+    drawn = []
+    for metric in loaded.further:
+        names = (metric.name, metric.title, metric.name, f"group_{metric.name}", metric.unit)
+        drawn.append((metric.unit, by_round(loaded, names, scale_of(metric), "")))
+    caption = "What the run measured besides its score; of all clients, and of each group."
+    return chosen_from("metrics", title, caption, [(u, f) for u, f in drawn if isinstance(f, Figure)])
+
+
+def chosen_from(key: str, title: str, caption: str, drawn: Sequence[tuple[str, Figure]]) -> FigureOrReason:
+    """Several figures over rounds as one, of which a reader chooses what is shown; none: nobody asked for any."""
+    if not drawn:
+        return NoFigure(key, title, "")
+    traces: list[Trace] = []
+    options: list[dict[str, Any]] = []
+    rows: list[list[Cell]] = []
+    for i, (unit, figure) in enumerate(drawn):
+        at = list(range(len(traces), len(traces) + len(figure.traces)))
+        traces += [{**trace, "visible": i == 0} for trace in figure.traces]
+        options.append({"label": figure.title, "traces": at, "layout": {"yaxis.title.text": unit}})
+        rows += [[figure.title, *row] for row in figure.rows]
+    unit, first = drawn[0]
+    columns = ("metric", *(column if column != unit else "value" for column in first.columns))
+    layout = {**first.layout, "meta": {"choice": "metric", "options": options, "active": 0}}
+    return Figure(key, title, caption, columns, rows, traces, layout, False, first.height)
+
+
+def capital(title: str) -> str:
+    """
+    >>> capital("accuracy"), capital("RMSE")
+    ('Accuracy', 'RMSE')
+    """
+    return title[0].upper() + title[1:]
 
 
 def by_round(
@@ -76,7 +124,11 @@ def by_round(
     if not tested:
         return NoFigure(key, title, "no round was tested yet")
     if not any(column in r for r in tested):
-        return NoFigure(key, title, "the run did not count tests by class (per_class=false)")
+        return NoFigure(
+            key,
+            title,
+            "the run did not count tests by class (per_class=false)" if column == "f1" else "it was not recorded",
+        )
     series: list[tuple[str, list[Point], dict[str, Any]]] = []
     for k in range(loaded.group_count):
         y = [scale(part[k]) if k < len(part := r.get(by_group) or []) else None for r in tested]
@@ -94,13 +146,13 @@ def by_round(
     partial = [r for r in tested if r.get("partial")]
     everybody = "clients with a model" if len(partial) == len(tested) else "all clients"
     points = [(r["round"], scale(r.get(column)), whom(r)) for r in tested]
-    series.append((everybody, points, {"color": "@ink", "width": 2.6}))
+    series.append((everybody, points, {"color": "@ink", "width": 2.8}))
     traces = [trace for name, points, style in series for trace in covered_line(points, text(name, 24), **style)]
     table: list[list[Cell]] = [
         [name, t, v, note or None] for name, points, _ in series for t, v, note in points if v is not None
     ]
     if partial:
-        caption += " Dashed: rounds in which some clients have no model yet; they do not count for the best."
+        caption += " Pale: rounds in which some clients have no model yet; they do not count for the best."
     layout = {"xaxis": rounds_axis(), "yaxis": axis(unit), "hovermode": "x unified"}
     columns = ("series", "round", unit, "if not of all")
     return Figure(key, title, caption, columns, table, traces, layout, wide, 400 if wide else 320)
@@ -116,8 +168,9 @@ def whom(row: Row) -> str:
 
 
 def traffic(loaded: LoadedRun) -> FigureOrReason:
-    """Accuracy against what was sent until then."""
-    title = "Accuracy against traffic"
+    """The score against what was sent until then."""
+    mine, scale = loaded.score, scale_of(loaded.score)
+    title = f"{capital(mine.title)} against traffic"
     if not loaded.history.bytes():
         return NoFigure("traffic", title, "nothing travels in this method")
     traces: list[Trace] = []
@@ -128,19 +181,20 @@ def traffic(loaded: LoadedRun) -> FigureOrReason:
         found = sent(run)
         if not found or not found[-1][1]:
             continue
-        mine, points = run is loaded, [(mb, percent(r["accuracy"]), whom(r)) for r, mb in found]
-        look = {"dash": style, "width": 2.4 if mine else 1.6}
-        traces += covered_line(points, text(run.algorithm), "@ink" if mine else "@muted", **look)
+        points = [(mb, scale(r[mine.name]), whom(r)) for r, mb in found]
+        look = {"dash": style, "width": 2.4 if run is loaded else 1.6}
+        traces += covered_line(points, text(run.algorithm), "@ink" if run is loaded else "@muted", **look)
         rounds = [r["round"] for r, _ in found]
         rows += [[run.algorithm, t, x, y, note or None] for t, (x, y, note) in zip(rounds, points, strict=True)]
-    caption = "How much had to be sent, down and up, without evaluation: higher up and further left is better."
-    caption += " Dashed: some clients have no model yet." if any(row[-1] for row in rows) else ""
+    where = "higher up" if mine.better == "higher" else "lower down"
+    caption = f"How much had to be sent, down and up, without evaluation: {where} and further left is better."
+    caption += " Pale: some clients have no model yet." if any(row[-1] for row in rows) else ""
     layout = {
         "xaxis": axis("sent so far (MB)", rangemode="tozero"),
-        "yaxis": axis("accuracy (%)"),
+        "yaxis": axis(mine.unit),
         "hovermode": "closest",
     }
-    columns = ("method", "round", "sent (MB)", "accuracy (%)", "if not of all")
+    columns = ("method", "round", "sent (MB)", mine.unit, "if not of all")
     return Figure("traffic", title, caption, columns, rows, traces, layout, True)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, rounds_axis, text
 from shoal.report.loaded_run import LoadedRun
 
-SHAPES = {"swapped": "@g5", "swapped part": "@g5:soft", "released": "@g4", "joined": "@g2", "left": "@g9"} | {
+SHAPES = {"swapped": "@g4", "swapped part": "@g4:soft", "released": "@g6", "joined": "@g2", "left": "@g9"} | {
     "migrated": "@g0",
     "changed group": "@g0",
     "split": "@g3",
-    "group filled again": "@g6",
+    "group filled again": "@g7",
     "left out": "@warn",
     "round skipped": "@warn:soft",
     "collapsed": "@g1",

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, colour, rounds_axis, text, thin
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, rounds_axis, text, thin
 from shoal.report.loaded_run import LoadedRun
+from shoal.report.theme import colour
 
 STAGES = 6  # of the flow
 HEIGHT, ABOVE, UNDER, PAD = 360, 26, 20, 16  # pixels of the flow, its margins, and between its nodes
@@ -170,7 +171,9 @@ def labels(loaded: LoadedRun) -> FigureOrReason:
     found = next((r for r in reversed(loaded.tested) if "labels" in r), None)
     if found is None:
         why = "no round with groups was tested yet"
-        if any("group_accuracy" in r for r in loaded.tested):
+        if not loaded.has_classes:
+            why = "what is learnt are no classes"
+        elif any(f"group_{loaded.score.name}" in r for r in loaded.tested):
             why = "the run did not count tests by class (per_class=false)"
         return NoFigure("labels", title, why if loaded.group_count else ONE)
     counts = [(k, row) for k, row in enumerate(found["labels"]["samples"]) if sum(row)]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from shoal.loop.similarity import unpack
-from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, colour, symbol, text
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, text
 from shoal.report.figures.groups import bar
 from shoal.report.loaded_run import LoadedRun, Row
+from shoal.report.theme import colour, symbol
 from shoal.types import Array
 
 SHOWN = 4  # pictures of a run

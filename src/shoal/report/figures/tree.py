@@ -8,21 +8,10 @@ from typing import Any
 from shoal.algorithms import ALGORITHMS
 from shoal.algorithms.parts.split_criteria import CONGRUENT, STATIONARY
 from shoal.analysis.measured import measured, norms_by_group, number
-from shoal.report.figure import (
-    Cell,
-    Figure,
-    FigureOrReason,
-    NoFigure,
-    Trace,
-    axis,
-    colour,
-    line,
-    rounds_axis,
-    text,
-    thin,
-)
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, line, rounds_axis, text, thin
 from shoal.report.figures.curves import four
 from shoal.report.loaded_run import LoadedRun, Row
+from shoal.report.theme import colour
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from shoal.algorithms.parts.subgroups import ORDER, SILHOUETTE
 from shoal.analysis.measured import measured, norms_by_group, number
-from shoal.report.figure import (
-    Cell,
-    Figure,
-    FigureOrReason,
-    NoFigure,
-    Trace,
-    axis,
-    colour,
-    line,
-    rounds_axis,
-    text,
-    thin,
-)
+from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, line, rounds_axis, text, thin
 from shoal.report.figures.curves import four
 from shoal.report.loaded_run import LoadedRun
+from shoal.report.theme import colour
 
 CURVES = (
     ("order", "order", "solid"),

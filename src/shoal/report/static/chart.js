@@ -143,16 +143,16 @@ const ShoalChart = (() => {
 
   function swatch(trace) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("width", "18");
+    svg.setAttribute("width", "26");
     svg.setAttribute("height", "10");
     const solid = trace.type === "bar" || trace.mode === "markers" || trace.stackgroup;
     const shape = document.createElementNS("http://www.w3.org/2000/svg", solid ? "rect" : "line");
     const color = themed((trace.mode === "markers" || trace.type === "bar" ? trace.marker : trace.line).color);
     const ring = trace.marker && trace.marker.line && trace.marker.line.width > 1 ? themed(trace.marker.line.color) : null;
-    const dashes = { dash: "5 3", dot: "2 2", dashdot: "6 2 2 2" };
+    const dashes = { dash: "5 3", dot: "2 2", dashdot: "6 2 2 2", longdash: "9 3", longdashdot: "9 2 2 2" };
     const look = solid
-      ? { x: 4, y: 0, width: 10, height: 10, rx: ring || trace.mode === "markers" ? 5 : 2, fill: color, stroke: ring || "none", "stroke-width": 1.6 }
-      : { x1: 0, x2: 18, y1: 5, y2: 5, stroke: color, "stroke-width": trace.line.width > 2.3 ? 3 : 2, "stroke-dasharray": dashes[trace.line.dash] || "none" };
+      ? { x: 8, y: 0, width: 10, height: 10, rx: ring || trace.mode === "markers" ? 5 : 2, fill: color, stroke: ring || "none", "stroke-width": 1.6 }
+      : { x1: 0, x2: 26, y1: 5, y2: 5, stroke: color, "stroke-width": trace.line.width > 2.3 ? 3 : 2, "stroke-dasharray": dashes[trace.line.dash] || "none" };
     for (const [k, v] of Object.entries(look)) shape.setAttribute(k, v);
     svg.append(shape);
     return svg;
