@@ -12,8 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from shoal import net as net_module
-from shoal.layout import Layout
+from shoal.layout import Layout, factored
 from shoal.models import factory
 from shoal.net import Net
 from shoal.seeds import Key
@@ -106,9 +105,9 @@ def test_a_factored_step_is_the_same_step(name: str, monkeypatch: pytest.MonkeyP
     for dtype, epochs, bound in (("float32", 1, 2e-5), ("float64", 4, 1e-12)):  # one step to rounding, many in float64
         layout = Layout.of(FACTORED[name], x[:1].astype(dtype), dtype)
         solver, w = SGD(lr=0.1, batch=23 if epochs == 1 else 5, epochs=epochs), layout.init(Key(0))
-        monkeypatch.setattr(net_module, "LARGE", 1 << 20)
+        monkeypatch.setattr(factored, "LARGE", 1 << 20)
         plain = solver(Net(layout), w, x.astype(dtype), y, Key(0))
-        monkeypatch.setattr(net_module, "LARGE", 10)
+        monkeypatch.setattr(factored, "LARGE", 10)
         net = Net(layout)
         assert net._large
         fast = solver(net, w, x.astype(dtype), y, Key(0))
@@ -117,13 +116,13 @@ def test_a_factored_step_is_the_same_step(name: str, monkeypatch: pytest.MonkeyP
         # the same net afterwards in ways that need the whole gradient
         for other in (replace(solver, momentum=0.9), solver.plus(Proximal(0.1)), replace(solver, weight_decay=0.1)):
             whole = other(net, w, x.astype(dtype), y, Key(0)).update_P
-            monkeypatch.setattr(net_module, "LARGE", 1 << 20)
+            monkeypatch.setattr(factored, "LARGE", 1 << 20)
             assert whole.tobytes() == other(Net(layout), w, x.astype(dtype), y, Key(0)).update_P.tobytes()
-            monkeypatch.setattr(net_module, "LARGE", 10)
+            monkeypatch.setattr(factored, "LARGE", 10)
 
 
 def test_only_plain_descent_is_factored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(net_module, "LARGE", 10)
+    monkeypatch.setattr(factored, "LARGE", 10)
     seen: list[bool] = []
     inner = Net.descending
 
@@ -143,8 +142,8 @@ def test_shared_and_frozen_weights_are_not_factored() -> None:
     wide = nn.Linear(1024, 1024)
     tied = nn.Sequential(wide, nn.Linear(1024, 1024))
     tied[1].weight = wide.weight
-    assert net_module.large_layers(tied) == []
+    assert factored.large_layers(tied) == []
     frozen = nn.Linear(1024, 1024)
     frozen.weight.requires_grad_(False)
-    assert net_module.large_layers(frozen) == []
-    assert net_module.large_layers(wide) == [wide]
+    assert factored.large_layers(frozen) == []
+    assert factored.large_layers(wide) == [wide]

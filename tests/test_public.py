@@ -59,6 +59,7 @@ PACKAGES = (
     "metrics",
     "models",
     "net",
+    "objectives",
     "observers",
     "report",
     "report.export",

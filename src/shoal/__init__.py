@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from shoal.experiment.loading import load as load
     from shoal.experiment.result import Run as Run
     from shoal.experiment.sweep import sweep as sweep
+    from shoal.metrics import Metric as Metric
     from shoal.models import model as model
+    from shoal.objectives import Objective as Objective
     from shoal.observers import Observer as Observer
     from shoal.selection import All as All
     from shoal.selection import Random as Random
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 _HOME = {
     "All": "shoal.selection",
     "Federation": "shoal.data.federation",
+    "Metric": "shoal.metrics",
+    "Objective": "shoal.objectives",
     "Observer": "shoal.observers",
     "Proximal": "shoal.solvers",
     "Random": "shoal.selection",

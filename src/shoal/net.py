@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -17,13 +16,12 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from shoal.kernels import Native, Network, Store, log_probabilities_many
 from shoal.layout import Layout, seeded
+from shoal.layout.factored import Factored, Span, large_layers
 from shoal.types import Array
 
 __all__ = ["Arithmetic", "Net"]
 
-LARGE = 1 << 20  # weights of a linear layer whose gradient, with small batches, costs more to store than to compute
 NARROW = 32  # classes up to which torch is quicker along the other axis
-Span = tuple[torch.Tensor, torch.Tensor]  # a piece of the trainable numbers and its gradient
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,8 @@ class Net:
         self.device = torch.device(arithmetic.device)
         self.dtype = layout.torch_dtype
         self.module = seeded(layout.factory, 0).to(device=self.device, dtype=self.dtype)
-        network = Network.of(self.module) if arithmetic.kernel == "native" else None
+        self._plain = layout.objective.plain
+        network = Network.of(self.module) if arithmetic.kernel == "native" and self._plain else None
         self.native = None if network is None else Native(network, layout.dtype)
         self.needs_pairs = any(isinstance(m, _BatchNorm) for m in self.module.modules())
         self.floats = layout.counters.start
@@ -234,7 +233,9 @@ class Net:
         return inputs.index_select(0, rows)
 
     def labels(self, y: Array) -> torch.Tensor:
-        """Whole numbers, such as labels and places of samples, where the module is."""
+        """Targets and places of samples where the module is: whole numbers as they are, floats in its precision."""
+        if y.dtype.kind == "f":
+            return self._moved(torch.from_numpy(np.ascontiguousarray(y)), self.dtype)
         return self._moved(torch.from_numpy(np.ascontiguousarray(y, np.int64)), torch.int64)
 
     def _moved(self, t: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -242,7 +243,9 @@ class Net:
         return (t.pin_memory() if self.device.type == "cuda" else t).to(self.device, dtype, non_blocking=True)
 
     def loss(self, scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Mean cross entropy; one output is the log-odds of class 1."""
+        """The mean loss of the run's task; of classes cross entropy, and one output is the log-odds of class 1."""
+        if not self._plain:
+            return self.layout.objective.mean_loss(scores, y)
         if scores.shape[1] == 1:
             return F.binary_cross_entropy_with_logits(scores[:, 0], y.to(scores.dtype))
         return F.cross_entropy(scores, y)
@@ -251,6 +254,15 @@ class Net:
     def scores(self, x: Array) -> Array:
         """Outputs of the module in evaluation mode, B x C."""
         return np.asarray(self.module.eval()(self.tensor(x)).cpu().numpy())
+
+    def rows(self, x: Array) -> Array:
+        """What is kept of tested samples: log-probabilities of classes where these tell all, else outputs."""
+        return self.log_probabilities(x) if self.layout.objective.by_probabilities else self.scores(x)
+
+    def said(self, rows: Array) -> Array:
+        """What the model says of samples, as metrics see it: of classes log-probabilities, of others by the task."""
+        objective = self.layout.objective
+        return rows if objective.by_probabilities else objective.says(torch.from_numpy(rows)).numpy()
 
     @torch.no_grad()
     def log_probabilities(self, x: Array) -> Array:
@@ -266,35 +278,3 @@ class Net:
             narrow = scores.shape[1] < NARROW
             logp = F.log_softmax(scores.t().contiguous(), 0).t() if narrow else F.log_softmax(scores, 1)
         return np.asarray(logp.cpu().numpy())
-
-
-class Factored(torch.autograd.Function):
-    """A linear layer that leaves the two factors of the gradient of its weights instead of their product."""
-
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: Any, factors: list[Span]) -> torch.Tensor:
-        ctx.save_for_backward(x, weight)
-        ctx.factors, ctx.biased = factors, bias is not None
-        return F.linear(x, weight, bias)
-
-    @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple[Any, None, Any, None]:
-        x, weight = ctx.saved_tensors
-        out = grad.reshape(-1, grad.shape[-1])
-        ctx.factors.append((out, x.reshape(-1, x.shape[-1])))
-        return grad @ weight if ctx.needs_input_grad[0] else None, None, out.sum(0) if ctx.biased else None, None
-
-
-def large_layers(module: nn.Module) -> list[nn.Linear]:
-    """Linear layers, torch's own, with many weights that nobody else has.
-
-    >>> [layer.out_features for layer in large_layers(nn.Sequential(nn.Linear(2048, 512), nn.Linear(512, 8)))]
-    [512]
-    """
-    owners = Counter(id(p) for _, p in module.named_parameters(remove_duplicate=False))
-    found = []
-    for layer in module.modules():
-        if type(layer) is nn.Linear and "forward" not in vars(layer) and isinstance(layer.weight, nn.Parameter):
-            alone = layer.weight.requires_grad and owners[id(layer.weight)] == 1
-            found += [layer] if alone and layer.weight.numel() >= LARGE else []
-    return found

@@ -18,6 +18,7 @@ Cohort = tuple[str, ...]
 Answer = Mapping[str, Any]  # what leaves a client: name -> number or array
 Memory = Mapping[str, Any]  # what a client keeps for itself between tasks
 EVERYBODY = "*"  # a simulated engine knows one more client: the union of all training data
+IGNORED = -100  # the target of a token that does not count, as in torch
 
 
 @dataclass(frozen=True)

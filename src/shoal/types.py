@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shoal.costs import Parallel
     from shoal.layout import Layout, ModelFactory
     from shoal.net import Net
+    from shoal.objectives import Objective
     from shoal.solvers import LossTerm, Trained
     from shoal.table import Serving
 
@@ -88,7 +89,7 @@ class Field:
     called `choice` is the number of a model or group, and becomes `which_N` of the answers.
 
     Args:
-        kind: `float`, `int` or `count`.
+        kind: `float`, `int`, `count`, or `sum`: floats in 64 bits that add up over clients.
         shape: Letters and numbers; none: one number.
         low: The least value.
         high: The greatest value; `K`: the number of one of the models sent.
@@ -98,7 +99,7 @@ class Field:
     ('D', 3)
     """
 
-    kind: Literal["float", "int", "count"]
+    kind: Literal["float", "int", "count", "sum"]
     shape: tuple[str | int, ...] = ()
     low: float | None = None
     high: float | Literal["K"] | None = None
@@ -119,10 +120,10 @@ class Bulk(Protocol):
         ...
 
     def forward(self, net: Net, x: Array) -> Array:
-        """What one slice of samples gives with the model loaded: log-probabilities, B x C."""
+        """What one slice of samples gives with the model loaded: log-probabilities, or outputs, a row per sample."""
         ...
 
-    def tally(self, logp_BC: Array, y_B: Array, owner_B: Array, n: int) -> Mapping[str, Array]:
+    def tally(self, rows_B: Array, y_B: Array, owner_B: Array, n: int, objective: Objective) -> Mapping[str, Array]:
         """The answers of n clients, stacked; `owner_B` says whose each sample is."""
         ...
 

@@ -103,9 +103,9 @@ def stored_as(field: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
     >>> stored_as(Field("float", ("K",)), np.dtype("float32")).name, stored_as(Field("float"), np.dtype("float32")).name
     ('float32', 'float64')
     """
-    if field.kind != "float":
+    if field.kind in ("int", "count"):
         return np.dtype(np.int64)
-    return dtype if field.shape else np.dtype(np.float64)
+    return dtype if field.shape and field.kind == "float" else np.dtype(np.float64)
 
 
 def has_cohort_form(task: Task, form: str = "for_cohort") -> bool:
@@ -206,8 +206,7 @@ def check_all(
 
 def _sound(rows_N: Array, field: Field, dims: Dims, dtype: np.dtype[Any], announced_N: Array) -> Array:
     """Which rows are right beyond doubt: of the kind declared, finite, within bounds and far from any overflow."""
-    shape, kind = extents(field, dims), rows_N.dtype
-    wanted = kind == np.int64 if field.kind != "float" else kind == dtype if shape else kind == np.float64
+    shape, wanted = extents(field, dims), rows_N.dtype == stored_as(field, dtype)
     if rows_N.shape[1:] != shape or not wanted or (field.kind == "count" and shape):
         return np.zeros(len(rows_N), bool)
     flat_ND = rows_N.reshape(len(rows_N), math.prod(shape))
@@ -217,7 +216,7 @@ def _sound(rows_N: Array, field: Field, dims: Dims, dtype: np.dtype[Any], announ
     high = dims["K"] - 1 if field.high == "K" else field.high
     with np.errstate(all="ignore"):
         sound_N = (
-            np.isfinite(flat_ND.sum(1)) if field.kind == "float" else ((flat_ND > -(2**62)) & (flat_ND < 2**62)).all(1)
+            np.isfinite(flat_ND.sum(1)) if field.kind != "int" else ((flat_ND > -(2**62)) & (flat_ND < 2**62)).all(1)
         )
         if field.low is not None:
             sound_N &= (flat_ND >= field.low).all(1)
@@ -239,9 +238,10 @@ def _judge(name: str, value: Any, field: Field, dims: Dims, dtype: np.dtype[Any]
     shape = extents(field, dims)
     if array.shape != shape:
         return f"{name} has shape {array.shape}, not {shape}"
-    kinds = {"float": "f", "int": "iu", "count": "iuf"}[field.kind]
-    if array.dtype.kind not in kinds or (field.kind == "float" and shape and array.dtype != dtype):
-        return f"{name} has dtype {array.dtype}, not {dtype if field.kind == 'float' else 'an integer one'}"
+    kinds = {"float": "f", "int": "iu", "count": "iuf", "sum": "f"}[field.kind]
+    wanted = stored_as(field, dtype)
+    if array.dtype.kind not in kinds or (kinds == "f" and shape and array.dtype != wanted):
+        return f"{name} has dtype {array.dtype}, not {wanted if kinds == 'f' else 'an integer one'}"
     if not np.isfinite(array).all():
         return f"{name} is not finite"
     if field.kind == "count":

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,8 +11,9 @@ from rich.console import Console
 
 from shoal.cli.failures import Interrupted
 from shoal.cli.progress import ProgressDisplay, showing_progress
+from shoal.layout import Layout
 from shoal.loop.plan import Plan, RoundResult
-from shoal.scores import Score
+from shoal.objectives import OBJECTIVES
 
 
 class Clock:
@@ -25,9 +25,9 @@ class Clock:
         return self.now
 
 
-def plan(rounds: int) -> Plan:
+def plan(rounds: int, task: str = "classification") -> Plan:
     nothing = cast(Any, None)
-    return Plan(nothing, nothing, nothing, rounds, 0)
+    return Plan(nothing, nothing, Layout(nothing, (), (), 1, objective=OBJECTIVES[task]), rounds, 0)
 
 
 def console(terminal: bool = False) -> tuple[Console, io.StringIO]:
@@ -139,7 +139,7 @@ def test_an_accuracy_of_some_clients_says_of_how_many() -> None:
 def test_another_score_is_told_by_its_name_and_as_it_is() -> None:
     screen, text = console()
     display = ProgressDisplay(screen, timer=Clock())
-    display.start(replace(plan(1), score=Score("rmse", "lower", percent=False)), "fedavg", 0)
+    display.start(plan(1, "regression"), "fedavg", 0)
     display.after_round(result(1, rmse=0.12345))
     display.stop()
     assert text.getvalue() == "fedavg  round 1/1  RMSE 0.1235  groups 1  loss 1.50  0:00 left\n"

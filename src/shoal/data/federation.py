@@ -31,10 +31,10 @@ class Federation:
         name: What it is called.
         ids: The clients, sorted.
         x: All samples as they are stored, (samples, ...).
-        y: The label of each, from 0 on.
+        y: The target of each: a class from 0 on; or labels, classes of tokens, floats (`shoal.data.own`).
         train: Which samples each client trains on, one row per client.
         test: Which it is tested on.
-        classes: Number of classes.
+        classes: Number of classes; of labels, or of floats per sample.
         val: Which are set aside for validation, if any are.
         inputs: How stored samples become inputs of a model.
         views: The ways in which clients may see them.
@@ -239,7 +239,7 @@ class Federation:
             test: Share of the samples to set aside.
             seed: Draws them.
             name: What to call the federation.
-            classes: Number of classes; None: one more than the largest label.
+            classes: Number of classes; None: one more than the largest label, or as many as a target has numbers.
             tags: What clients publish about themselves, by client.
             class_names: What the classes are called, from class 0 on.
 

@@ -12,11 +12,11 @@ import numpy as np
 from shoal.data.digest import check_names
 from shoal.data.federation import Federation
 from shoal.data.samples import Inputs, Ragged
+from shoal.data.targets import MAX_CLASSES, checked_targets, classes_of, joined_targets
 from shoal.errors import BadInput, DataMissing
 from shoal.seeds import Key
 from shoal.types import Array
 
-MAX_CLASSES = 1_000_000
 MAX_INPUT = float(np.finfo(np.float32).max)  # of an input: most models compute in float32
 
 
@@ -37,7 +37,9 @@ def from_arrays(
     lists of Python floats are float64. A model turns them into its own precision, so float64 pays for runs with
     `precision=float64` alone, and float32 takes half the memory. Inputs must be finite in float32 as well.
 
-    Labels are whole numbers from 0 on, below 1,000,000. Test samples are drawn from each client's own random stream;
+    Targets are classes (whole numbers from 0 on, below 1,000,000), labels (vectors of 0 and 1), classes of tokens
+    (sequences of whole numbers, -100 where none counts) or floats, one or an array of them per sample; what is learned
+    of them is the run's task. Test samples are drawn from each client's own random stream;
     a single sample is for training. `class_names` says what the classes are called.
 
     >>> fed = from_arrays({"a": ([[1.0], [2.0]], [0, 1]), "b": ([[3.0]], [1])}, test=0.5)
@@ -74,14 +76,11 @@ def from_arrays(
         ys.extend(y for _, y in parts)
         start += sum(len(y) for _, y in parts)
     x, inputs = _stored(xs)
-    y = np.concatenate(ys)
-    top = int(y.max()) + 1
+    y = joined_targets(ys)
     if class_names is not None:
         classes = len(class_names) if classes is None else classes
         if len(class_names) != classes:
             raise BadInput(f"class_names holds {len(class_names)} names for {classes} classes; give one for each")
-    if classes is not None and classes < top:
-        raise BadInput(f"label {top - 1} does not fit into {classes} classes")
     return Federation(
         name=name,
         ids=tuple(sorted(named)),
@@ -89,7 +88,7 @@ def from_arrays(
         y=y,
         train=Ragged.of(train),
         test=Ragged.of(test_rows),
-        classes=top if classes is None else classes,
+        classes=classes_of(y, classes),
         inputs=inputs,
         tags=dict(tags or {}),
         class_names=None if class_names is None else tuple(map(str, class_names)),
@@ -159,29 +158,15 @@ def _checked(client: str, x: Any, y: Any) -> tuple[Array, Array]:
         raise BadInput(f"the samples of client {client!r} do not all have the same shape") from problem
     if x_N.dtype.kind not in "biuf":
         raise BadInput(f"the inputs of client {client!r} must be numbers, not {x_N.dtype}")
-    if y_N.ndim != 1 or x_N.ndim < 1 or len(x_N) != len(y_N):
+    if y_N.ndim < 1 or x_N.ndim < 1 or len(x_N) != len(y_N):
         raise BadInput(f"client {client!r} has inputs of shape {x_N.shape} and labels of shape {y_N.shape}")
-    _check_labels(client, y_N)
     if x_N.dtype.kind == "f" and not np.isfinite(x_N).all():
         raise BadInput(f"the inputs of client {client!r} hold a value that is not finite")
     if x_N.dtype.kind == "f" and max(float(x_N.max(initial=0)), -float(x_N.min(initial=0))) > MAX_INPUT:
         raise BadInput(f"the inputs of client {client!r} hold a value beyond {MAX_INPUT:.1e}; scale them down")
     if x_N.dtype == np.uint64 and x_N.max(initial=0) > np.iinfo(np.int64).max:
         raise BadInput(f"the inputs of client {client!r} hold a whole number of more than 63 bits; use floats")
-    return x_N, y_N.astype(np.int64)
-
-
-def _check_labels(client: str, y_N: Array) -> None:
-    if not len(y_N):
-        return
-    whole = y_N.dtype.kind in "biu" or (y_N.dtype.kind == "f" and np.isfinite(y_N).all() and np.all(y_N % 1 == 0))
-    if not whole or y_N.min() < 0:
-        raise BadInput(f"the labels of client {client!r} must be whole numbers from 0 on")
-    if y_N.max() >= MAX_CLASSES:
-        raise BadInput(
-            f"client {client!r} has label {int(y_N.max())}; labels number the classes from 0 on and must be below "
-            f"{MAX_CLASSES:,}"
-        )
+    return x_N, checked_targets(client, y_N)
 
 
 def _stored(xs: list[Array]) -> tuple[Array, Inputs]:

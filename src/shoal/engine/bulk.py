@@ -16,6 +16,7 @@ from shoal.backends.unit import Slice, cut
 from shoal.data.federation import Federation
 from shoal.data.samples import View
 from shoal.errors import ShoalError
+from shoal.layout import Layout
 from shoal.tasks.evaluate import SLICE, Evaluate, poll
 from shoal.types import Array, Bulk, Cohort, Field
 from shoal.validate import Dims, extents
@@ -114,7 +115,7 @@ def distinct(index_S: Array, samples: int) -> tuple[Array, Array]:
 
 
 def in_bulk(
-    bulk: Bulk, fields: Mapping[str, Field], pool: Pool, backend: Backend, models_KP: Array, dims: Dims
+    bulk: Bulk, fields: Mapping[str, Field], pool: Pool, backend: Backend, models_KP: Array, dims: Dims, layout: Layout
 ) -> dict[str, Array]:
     """The answers of the clients of a pool.
 
@@ -125,30 +126,31 @@ def in_bulk(
         backend: Where samples go through models.
         models_KP: The models sent.
         dims: What the letters of shapes stand for.
+        layout: Of the models.
 
     Returns:
         The fields, stacked in the order of the pool.
     """
-    classes = dims["C"]
     several = [range(len(models_KP)) if job.which < 0 else [job.which] for job in pool.jobs]
     pieces = [(k, job.samples, job.turns) for job, ks in zip(pool.jobs, several, strict=True) for k in ks]
+    objective, none = layout.objective, np.zeros((0, *layout.said))
     plain = getattr(type(bulk), "forward", None) is Evaluate.forward
     rows = backend.log_probabilities(pieces, models_KP) if plain else None
-    said = iter(in_slices(bulk, pieces, backend, models_KP, classes) if rows is None else rows)
+    said = iter(in_slices(bulk, pieces, backend, models_KP, none) if rows is None else rows)
     out: dict[str, Array] = {
-        name: np.zeros((len(pool.cohort), *extents(f, dims)), np.float64 if f.kind == "float" else np.int64)
+        name: np.zeros((len(pool.cohort), *extents(f, dims)), np.int64 if f.kind == "int" else np.float64)
         for name, f in fields.items()
     }
     for job, ks in zip(pool.jobs, several, strict=True):
-        rows_SC = poll([*islice(said, len(ks))] or [np.zeros((0, classes))])
-        answers = bulk.tally(rows_SC.take(job.place, 0), job.labels, job.owner, len(job.members))
+        rows_S = poll([*islice(said, len(ks))] or [none], objective)
+        answers = bulk.tally(rows_S.take(job.place, 0), job.labels, job.owner, len(job.members), objective)
         for name, values in answers.items():
             out[name][job.members] = values
     return out
 
 
 def in_slices(
-    bulk: Bulk, pieces: Sequence[tuple[int, Array, float]], backend: Backend, models_KP: Array, classes: int
+    bulk: Bulk, pieces: Sequence[tuple[int, Array, float]], backend: Backend, models_KP: Array, none: Array
 ) -> list[Array]:
     """What the task makes of each piece, cut into slices that are units of work."""
     units: list[Unit] = []
@@ -158,7 +160,7 @@ def in_slices(
         ends.append(len(units))
     outcomes = dict(backend.run(units, models_KP))
     found = [[rows_of(outcomes[u]) for u in range(i, j)] for i, j in pairwise(ends)]
-    return [np.concatenate(rows or [np.zeros((0, classes))]) for rows in found]
+    return [np.concatenate(rows or [none]) for rows in found]
 
 
 def rows_of(outcome: Outcome) -> Array:

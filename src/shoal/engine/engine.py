@@ -128,9 +128,11 @@ class Engine:
         here = self._present(cohort, sent)
         sent = sent[here.order_N]
         in_memory = self._federation.in_memory if self._backend.holds_data else None
-        if task.bulk is not None and in_memory is not None and models_KP is not None:
+        tokens = self.layout.objective.targets == "tokens"  # of all samples together they would not fit into memory
+        if task.bulk is not None and in_memory is not None and models_KP is not None and not tokens:
             pool = self._pool(in_memory, task.bulk.split, here, sent)
-            fields = in_bulk(task.bulk, task.fields, pool, self._backend, models_KP, self._dims(task, models_KP))
+            dims = self._dims(task, models_KP)
+            fields = in_bulk(task.bulk, task.fields, pool, self._backend, models_KP, dims, self.layout)
             self._count(task, len(here), len(here), models_KP)
             return Answers(here.clients, sent, fields, here.gone, models_KP)
         whole = None

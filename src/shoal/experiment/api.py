@@ -26,6 +26,8 @@ from shoal.loop.record import share_lists
 from shoal.loop.rounds import run_rounds
 from shoal.loop.row import Row, to_json
 from shoal.loop.stopping import Seen, stopped_event
+from shoal.metrics import Metric
+from shoal.objectives import Objective
 from shoal.observers import Files, Observer, PeakMemory, Stopping, make_trackers
 from shoal.setup.prepare import Prepared, build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
@@ -112,6 +114,8 @@ def resume(
     algorithm: Algorithm | None = None,
     federation: Source | None = None,
     model: ModelFactory | None = None,
+    task: Objective | None = None,
+    metrics: Sequence[str | Metric] = (),
     engine: str | Backend | None = None,
     workers: int | None = None,
     address: str | None = None,
@@ -128,6 +132,8 @@ def resume(
         algorithm: The object, if the run had one.
         federation: The object, if the run had one.
         model: The function, if the run had one.
+        task: The task, if the run had one as an object.
+        metrics: Those of the run, if some were given as objects.
         engine: Another back end than the run had.
         workers: Another number of threads or worker processes.
         address: Another Ray cluster.
@@ -150,7 +156,8 @@ def resume(
         raise RunFolderError(
             f"{folder.path} is a federation of real sites; go on with its app: flwr run APP --run-config 'resume=true'"
         )
-    changed: dict[str, Any] = {k: v for k, v in (("rounds", rounds), ("stop", stop)) if v is not None}
+    given = (("rounds", rounds), ("stop", stop), ("task", task), ("metrics", metrics or None))
+    changed: dict[str, Any] = {k: v for k, v in given if v is not None}
     asked = asked_again(folder, config, "resume", algorithm, federation, model, changed=changed)
     address = address or (asked.settings.address if engine in (None, "ray") else None)
     with open_backend(engine or config["engine"], workers or asked.settings.workers, address) as backend:

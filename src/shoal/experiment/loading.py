@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from shoal.data.federation import Source
 from shoal.errors import RunFolderError, command
 from shoal.experiment.result import Run
 from shoal.layout import ModelFactory
+from shoal.metrics import Metric
+from shoal.objectives import Objective
 from shoal.setup.prepare import Prepared, build_plan
 from shoal.setup.resolve import Resolved, resolve
 from shoal.store import checkpoint
@@ -19,11 +21,25 @@ from shoal.store.data_file import read_data
 from shoal.store.folder import OWN, Folder
 from shoal.types import Algorithm
 
-MARKS = ("fingerprint", "object", "model_digest", "chosen_by")  # in config.toml beside the settings
-NOT_WITHOUT_DATA = ("data", "partition", "val", "drift", "track")  # settings of which a loaded run has no use
+MARKS = ("fingerprint", "object", "model_digest", "chosen_by", "score_better", "score_percent")  # beside the settings
+NOT_WITHOUT_DATA = (
+    "data",
+    "partition",
+    "val",
+    "drift",
+    "track",
+    "class_weights",
+)  # settings of which a loaded run has no use
 
 
-def load(path: str | Path, *, algorithm: Algorithm | None = None, model: ModelFactory | None = None) -> Run:
+def load(
+    path: str | Path,
+    *,
+    algorithm: Algorithm | None = None,
+    model: ModelFactory | None = None,
+    task: Objective | None = None,
+    metrics: Sequence[str | Metric] = (),
+) -> Run:
     """A finished run from its folder: models, groups, history, summary, predictions, newcomers; no data are needed.
 
     What the run was given as an object must be given again. Whatever needs the data says so in one sentence.
@@ -32,6 +48,8 @@ def load(path: str | Path, *, algorithm: Algorithm | None = None, model: ModelFa
         path: The folder of the run.
         algorithm: The object, if the run had one.
         model: The function, if the run had one.
+        task: The task, if the run had one as an object.
+        metrics: Those of the run, if some were given as objects.
 
     Returns:
         The run.
@@ -49,7 +67,8 @@ def load(path: str | Path, *, algorithm: Algorithm | None = None, model: ModelFa
     if summary is None:
         raise RunFolderError(f"{folder.path} is not complete; go on with: {command('resume', folder.path)}")
     remembered = read_data(folder.path)
-    asked = asked_again(folder, config, "load", algorithm, remembered, model, without=NOT_WITHOUT_DATA)
+    again = {k: v for k, v in (("task", task), ("metrics", metrics)) if v}
+    asked = asked_again(folder, config, "load", algorithm, remembered, model, NOT_WITHOUT_DATA, again)
     prepared = known_again(folder, config, build_plan(asked))
     last, _ = checkpoint.newest(folder, prepared.plan)
     if last is None:
@@ -87,8 +106,9 @@ def asked_again(
     name, object_ = settings.pop("algorithm"), config.get("object")
     if algorithm is not None and object_ is not None and repr(algorithm) != object_:
         raise RunFolderError(f"{folder.path} was begun with another algorithm: {object_}")
-    given = {"algorithm": (algorithm, name), "federation": (federation, config.get("data"))}
-    for argument, (object_given, value) in {**given, "model": (model, config.get("model"))}.items():
+    given: dict[str, tuple[Any, Any]] = {"algorithm": (algorithm, name), "federation": (federation, config.get("data"))}
+    given |= {"model": (model, config.get("model")), "task": ((changed or {}).get("task"), config.get("task"))}
+    for argument, (object_given, value) in given.items():
         if value == OWN and object_given is None:
             raise RunFolderError(
                 f"{folder.path} was begun with an own {argument}; go on in Python: shoal.{verb}(path, {argument}=...)"

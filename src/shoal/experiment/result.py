@@ -79,8 +79,9 @@ class Run:
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        best = self.summary["best_accuracy"]
-        shown = "untested" if best is None else f"best accuracy {best:.3f}"
+        score = self.plan.score
+        best = self.summary[score.key("best")]
+        shown = "untested" if best is None else f"best {score.title} {best:.3f}"
         return f"<Run: {len(self.clients)} clients, {self.summary['rounds']} rounds, {shown}>"
 
     @property
@@ -112,7 +113,7 @@ class Run:
         return [self.plan.layout.module(model_P) for model_P in self.serving.models_KP]
 
     def predict(self, client: str, x: Any) -> Array:
-        """Classes that the client's model sees in inputs given as the federation stores them.
+        """What the client's model predicts of inputs given as the federation stores them.
 
         Args:
             client: One of `clients`.
@@ -120,9 +121,9 @@ class Run:
                 also rows as they are: a data frame, a mapping of columns, a list of mappings.
 
         Returns:
-            B classes.
+            B classes, or whatever the targets of the run are.
         """
-        return np.asarray(self._said(client, x).argmax(1))
+        return self.plan.layout.objective.predicted(self._said(client, x))
 
     def predict_proba(self, client: str, x: Any) -> Array:
         """The probability that the client's model gives every class.
@@ -134,19 +135,22 @@ class Run:
         Returns:
             B x C probabilities; `signature.class_names` says what the classes are called.
         """
-        return np.asarray(np.exp(self._said(client, x).astype(np.float64)))
+        task, said = self.plan.layout.objective, self._said(client, x).astype(np.float64)
+        if task.targets == "floats":
+            raise BadInput(f"task={task.name} predicts numbers, not probabilities; use run.predict")
+        return np.asarray(np.exp(said) if task.decides else said)
 
     def _said(self, client: str, x: Any) -> Array:
-        """Log-probabilities that the client's model, or all that vote, give."""
+        """What the client's model, or all that vote, say: log-probabilities of classes, of others by the task."""
         if client not in self.clients:
             raise BadInput(f"the federation has no client {client!r}; run.clients lists them")
         inputs, net, said = self.signature.given(x, client), Net(self.plan.layout), []
         for model_P in self.serving.models_for(client, self.plan.layout):
             net.load(model_P)
-            said.append(net.log_probabilities(inputs))
+            said.append(net.rows(inputs))
         if not said:
             raise ShoalError(f"client {client!r} has no model yet: it was never selected; play more rounds")
-        return poll(said)
+        return net.said(poll(said, self.plan.layout.objective))
 
     def advise(self) -> list[Advice]:
         """What the records say that one would miss, as `shoal advise` does; an empty list if nothing stands out."""

@@ -20,14 +20,12 @@ from shoal.observers import Observer
 from shoal.setup.options import split_keys
 from shoal.setup.prepare import build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
-from shoal.setup.settings import needs_everybody
+from shoal.setup.settings import LISTS, needs_everybody
 from shoal.store.folder import FREE, Folder
 from shoal.store.place import fresh_path
 from shoal.store.sweep_file import as_asked, runs_of_sweep
 
 ObserverFactory = Callable[[str, int, int], Sequence[Observer]]  # name, number, how many -> who watches this run
-
-WHOLE = ("track", "stop")  # commas in these join, they do not make several runs
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
     for spec in specs:
         mine = keys_of(spec)
         given = {**own[spec.name], **common, **mine}
-        lists = {k: [v] if k in WHOLE else values(v) for k, v in given.items()}
+        lists = {k: [v] if k in LISTS else values(v) for k, v in given.items()}
         varied = [key for key, several in lists.items() if len(several) > 1 or key in mine]
         for choice in itertools.product(*lists.values()):
             chosen = dict(zip(lists, choice, strict=True))

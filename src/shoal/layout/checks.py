@@ -65,17 +65,22 @@ def factory_of(model: ModelFactory | nn.Module) -> ModelFactory:
     return model
 
 
-def try_model(module: nn.Module, sample: Array) -> int:
-    """Send one sample through; the number of outputs, or one sentence on what does not fit."""
+AXES = {"classes": (1,), "labels": (1,), "tokens": (2,), "floats": range(9)}  # of the outputs of one sample
+WANTED = {"classes": "class scores", "labels": "label scores", "tokens": "class scores for each token"}
+
+
+def try_model(module: nn.Module, sample: Array, targets: str = "classes") -> tuple[int, ...]:
+    """Send one sample through; the shape of its outputs, or one sentence on what does not fit."""
     try:
         with torch.no_grad():
             out = module.eval()(as_input(module, sample))
     except Exception as e:
         shape = "x".join(map(str, sample.shape[1:]))
         raise BadInput(f"the model cannot take an input of shape {shape}: {str(e).splitlines()[0]}") from e
-    if not isinstance(out, torch.Tensor) or out.dim() != 2 or len(out) != 1:
-        raise BadInput("the model must turn a batch of inputs into one row of class scores per sample")
-    return int(out.shape[1])
+    if not isinstance(out, torch.Tensor) or out.dim() - 1 not in AXES[targets] or len(out) != 1:
+        wanted = WANTED.get(targets, "numbers")
+        raise BadInput(f"the model must turn a batch of inputs into one row of {wanted} per sample")
+    return tuple(out.shape[1:])
 
 
 def as_input(module: nn.Module, sample: Array) -> torch.Tensor:

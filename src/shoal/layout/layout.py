@@ -15,6 +15,7 @@ from torch import nn
 from shoal.errors import BadInput
 from shoal.layout.checks import factory_of, sound, takes_channels_last, try_model
 from shoal.layout.seeding import ModelFactory, seeded
+from shoal.objectives import CLASSIFICATION, Objective, Sum
 from shoal.seeds import Key
 from shoal.types import Array
 
@@ -57,6 +58,8 @@ class Layout:
         dtype: Of the vector.
         channels_last: Whether images go through with their channels innermost, which is faster.
         input_shape: Of one sample, where that is a single array.
+        objective: The task of the run: what outputs are to be.
+        output_shape: Of the outputs of one sample.
 
     >>> layout = Layout.of(lambda: nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)), np.zeros((1, 3)))
     >>> layout.size, layout.trainable, layout.outputs
@@ -72,15 +75,24 @@ class Layout:
     dtype: Any = np.dtype(np.float32)
     channels_last: bool = False  # images go through the module with their channels innermost, which is faster
     input_shape: tuple[int, ...] = ()  # of one sample, where that is a single array
+    objective: Objective = CLASSIFICATION
+    output_shape: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, model: ModelFactory | nn.Module, sample: Array, dtype: str = "float32") -> Layout:
+    def of(
+        cls,
+        model: ModelFactory | nn.Module,
+        sample: Array,
+        dtype: str = "float32",
+        objective: Objective = CLASSIFICATION,
+    ) -> Layout:
         """The layout of a model, which is tried on one sample: what it cannot take is said at once.
 
         Args:
             model: What makes it.
             sample: One input (1, ...).
             dtype: `float32` or `float64`.
+            objective: The task of the run.
 
         Returns:
             The layout.
@@ -94,9 +106,17 @@ class Layout:
         if not any(p.role == "trainable" for p in parts):
             raise BadInput("the model has no trainable parameter")
         linear = tuple(name for name, m in module.named_modules() if isinstance(m, nn.Linear))
-        outputs, innermost = try_model(module, sample), takes_channels_last(module, sample)
+        shape, innermost = try_model(module, sample, objective.targets), takes_channels_last(module, sample)
         layout = cls(
-            factory, tuple(parts), linear, outputs, np.dtype(dtype), innermost, tuple(getattr(sample, "shape", ())[1:])
+            factory,
+            tuple(parts),
+            linear,
+            shape[-1] if shape else 1,
+            np.dtype(dtype),
+            innermost,
+            tuple(getattr(sample, "shape", ())[1:]),
+            objective,
+            shape,
         )
         vars(layout)["probe"] = untouched
         for name, role, tensor in tensors(module):
@@ -131,6 +151,16 @@ class Layout:
     def classes(self) -> int:
         """Classes the model tells apart; one output tells two."""
         return max(self.outputs, 2)
+
+    @property
+    def said(self) -> tuple[int, ...]:
+        """The shape of what is kept of a tested sample: log-probabilities of classes, or outputs."""
+        return (self.classes,) if self.objective.by_probabilities else self.output_shape
+
+    @cached_property
+    def sums(self) -> tuple[Sum, ...]:
+        """What a test adds up for the metrics of the run."""
+        return self.objective.sums(self.output_shape or (self.outputs,))
 
     @property
     def bytes(self) -> int:

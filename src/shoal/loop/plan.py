@@ -14,7 +14,7 @@ from shoal.loop.operations import flops_per_sample
 from shoal.loop.row import Row
 from shoal.loop.stopping import Rule
 from shoal.net import Arithmetic
-from shoal.scores import ACCURACY, Score
+from shoal.scores import Score
 from shoal.types import Algorithm, Array, Memory
 
 __all__ = ["Plan", "RoundResult"]
@@ -36,7 +36,6 @@ class Plan:
         arithmetic: Device, kernel, compiled or not.
         notes: Events from before the first round, such as why this algorithm was chosen.
         per_class: Whether tests count by class.
-        score: The headline figure of the records.
         stop: What ends the run before its last round.
 
     >>> import shoal
@@ -55,12 +54,16 @@ class Plan:
     arithmetic: Arithmetic = Arithmetic()
     notes: tuple[Mapping[str, Any], ...] = ()
     per_class: bool = True
-    score: Score = ACCURACY
     stop: tuple[Rule, ...] = ()
 
     @property
     def splits(self) -> tuple[str, ...]:
         return ("test", "val") if self.federation.has("val") else ("test",)
+
+    @property
+    def score(self) -> Score:
+        """The headline figure of the run."""
+        return self.layout.objective.headline
 
     @cached_property
     def flops(self) -> float | None:

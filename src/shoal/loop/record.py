@@ -66,21 +66,25 @@ def group_part(serving: Serving, federation: Source, seed: int) -> Row:
 def evaluation_part(
     serving: Serving, engine: Engine, who: Cohort, key: Key, splits: tuple[str, ...], per_class: bool = True
 ) -> Row:
-    """Accuracy, F1, worst clients and loss on the test split, accuracy and loss on the validation split."""
-    tested = serving.served(who)
+    """The figures of the run's task, its worst clients and loss on the test split, figures and loss on the validation
+    split.
+    """
+    tested, layout = serving.served(who), engine.layout
     row: Row = {"partial": len(tested) < len(who)}
     for split in splits:
-        task, portions = Evaluate(split, serving.votes, per_class), serving.portions(tested, engine.layout)
+        task, portions = Evaluate.of(layout, split, serving.votes, per_class), serving.portions(tested, layout)
         got = joined([engine.ask(task, *portion, key("evaluate")) for portion in portions])
         row["partial"] |= len(got) < len(who)
-        row.update(test_figures(got, serving) if split == "test" else val_figures(got))
+        row.update(test_figures(got, serving, layout) if split == "test" else val_figures(got, layout))
     if row["partial"]:
         row |= {"tested": len(row["clients"]["ids"]), "tested_of": len(who)}
     for name, model_P in serving.auxiliary_models.items():
-        got = engine.ask(
-            Evaluate("test", False, per_class), who, model_P[None], np.zeros(len(who), int), key("evaluate")
+        task = Evaluate.of(layout, "test", False, per_class)
+        got = engine.ask(task, who, model_P[None], np.zeros(len(who), int), key("evaluate"))
+        headline = layout.objective.headline_metric
+        row[f"{headline.name}_{name}"] = to_json(
+            metrics.value_of(headline, metrics.pooled(sums_by_client(got, layout)))
         )
-        row[f"accuracy_{name}"] = to_json(metrics.weighted_accuracy(got["right"], got["total"]))
     return row
 
 
@@ -98,7 +102,31 @@ def joined(portions: Sequence[Answers]) -> Answers:
     return Answers(cohort, np.concatenate([got.which_N for got in portions]), fields, failed)
 
 
-def test_figures(got: Answers, serving: Serving) -> Row:
+def test_figures(got: Answers, serving: Serving, layout: Layout) -> Row:
+    """What a test showed: counts of classes where there are any, then the metrics of the task."""
+    total_N = got["total"]
+    which_N = serving.which(got.cohort) if serving.is_grouped else None
+    pick = [] if which_N is None else [which_N == k for k in range(len(serving.models_KP))]
+    row = class_figures(got, pick) if layout.objective.decides else {}
+    row["test_loss"] = to_json(mean_loss(got["loss"], total_N))
+    right = {"right": got["right"].tolist()} if layout.objective.decides else {}
+    row["clients"] = {"ids": list(got.cohort), **right, "total": total_N.tolist()}
+    if pick:
+        row["group_loss"] = [to_json(mean_loss(got["loss"][p], total_N[p])) for p in pick]
+    for metric in layout.objective.reported:
+        sums_N = sums_by_client(got, layout)
+        value_N = metrics.by_client(metric, sums_N)
+        row[metric.name] = to_json(metrics.value_of(metric, metrics.pooled(sums_N)))
+        row["clients"][metric.name] = [to_json(value) for value in value_N]
+        if pick:
+            row[f"group_{metric.name}"] = [to_json(metrics.value_of(metric, metrics.pooled(sums_N, p))) for p in pick]
+        if metric.name == layout.objective.headline.name:
+            row["worst"] = to_json(metrics.worst_of(metric, sums_N, value_N))
+    return row
+
+
+def class_figures(got: Answers, pick: Sequence[Array]) -> Row:
+    """Accuracy, F1 and the worst clients, from counts of right answers and, where they are there, counts by class."""
     right_N, total_N, has = got["right"], got["total"], got["total"] > 0
     accuracy_N = np.where(has, right_N / np.maximum(total_N, 1), math.nan)
     f1_N = metrics.client_f1(got.fields) if "true" in got.fields else None  # it needs counts by class
@@ -106,28 +134,32 @@ def test_figures(got: Answers, serving: Serving) -> Row:
     if f1_N is not None:
         row["f1"] = to_json(np.nanmean(f1_N) if has.any() else math.nan)
         row["f1_pooled"] = to_json(metrics.macro_f1(*(got[name].sum(0) for name in ("true", "predicted", "both"))))
-    row |= {
-        "worst": to_json(metrics.worst_tenth(accuracy_N)),
-        "test_loss": to_json(mean_loss(got["loss"], total_N)),
-        "clients": {"ids": list(got.cohort), "right": right_N.tolist(), "total": total_N.tolist()},
-    }
-    if serving.is_grouped:
-        which_N = serving.which(got.cohort)
-        pick = [which_N == k for k in range(len(serving.models_KP))]
+    row["worst"] = to_json(metrics.worst_tenth(accuracy_N))
+    if pick:
         row["group_accuracy"] = [to_json(metrics.weighted_accuracy(right_N[p], total_N[p])) for p in pick]
-        if f1_N is not None:
-            row["group_f1"] = [to_json(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
-        row["group_loss"] = [to_json(mean_loss(got["loss"][p], total_N[p])) for p in pick]
-        if f1_N is not None:
-            row["labels"] = {"samples": [got["true"][p].sum(0).tolist() for p in pick]}
+    if pick and f1_N is not None:
+        row["group_f1"] = [to_json(np.nanmean(f1_N[p])) if has[p].any() else None for p in pick]
+        row["labels"] = {"samples": [got["true"][p].sum(0).tolist() for p in pick]}
     return row
 
 
-def val_figures(got: Answers) -> Row:
-    return {
-        "val_accuracy": to_json(metrics.weighted_accuracy(got["right"], got["total"])),
-        "val_loss": to_json(mean_loss(got["loss"], got["total"])),
+def val_figures(got: Answers, layout: Layout) -> Row:
+    row: Row = {}
+    if layout.objective.decides:
+        row["val_accuracy"] = to_json(metrics.weighted_accuracy(got["right"], got["total"]))
+    row["val_loss"] = to_json(mean_loss(got["loss"], got["total"]))
+    sums_N = sums_by_client(got, layout)
+    return row | {
+        f"val_{metric.name}": to_json(metrics.value_of(metric, metrics.pooled(sums_N)))
+        for metric in layout.objective.reported
     }
+
+
+def sums_by_client(got: Answers, layout: Layout) -> dict[str, Array]:
+    """All that metrics are made of, a row per client."""
+    own = {name: got[name] for name, _, _ in layout.sums}
+    right = {"right": got["right"]} if layout.objective.decides else {}
+    return {**own, **right, "total": got["total"], "loss": got["loss"] * got["total"]}
 
 
 def mean_loss(loss_N: Array, total_N: Array) -> float:

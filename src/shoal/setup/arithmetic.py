@@ -67,6 +67,8 @@ def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", 
         why = why_none()
     elif torch.device(device).type != "cpu":
         why = "it runs on the CPU only"
+    elif not layout.objective.plain:
+        why = "it trains the cross entropy of classes without weights, and the task of the run is another"
     elif Network.of(layout.probe) is None:
         why = (
             "the model is not made of convolutions (norms, ReLU, max pooling by two, mean pooling, residual blocks) "

@@ -20,12 +20,14 @@ from shoal.layout import Layout, ModelFactory, factory_of
 from shoal.loop.plan import Plan
 from shoal.loop.stopping import parse_stop
 from shoal.models import factory
+from shoal.objectives import Objective
 from shoal.observers import check_trackers
 from shoal.seeds import Key
 from shoal.setup.arithmetic import choose_arithmetic, local_steps
 from shoal.setup.options import build_algorithm, config_with_values
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import SOLVER_KEYS, Settings
+from shoal.setup.task import check_outputs, objective_of, outputs_for, score_keys
 from shoal.store.folder import OWN
 from shoal.types import Algorithm, Array
 
@@ -105,7 +107,8 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
     chosen = asked.algorithm
     if isinstance(chosen, str):
         chosen = build_algorithm(chosen, asked.own, settings, clients)
-    layout = make_layout(settings, asked.model, source, chosen)
+    task = objective_of(settings, asked.objective, asked.metrics, source)
+    layout = make_layout(settings, asked.model, source, chosen, task)
     asked_for = cohort_size(settings, clients)
     steps = local_steps(chosen.solver, source.roster.sizes_N, asked_for, settings.rounds)
     arithmetic = choose_arithmetic(settings, layout, source, steps, chosen.solver)
@@ -127,7 +130,7 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
         drift=drift,
         arithmetic=arithmetic,
     )
-    config = {**config_of(asked, chosen, settings, clients), **marks}
+    config = {**config_of(asked, chosen, settings, clients), **score_keys(task.headline), **marks}
     plan = replace(plan, stop=parse_stop(settings.stop, plan.score))
     return Prepared(plan, settings, config, asked.name, coverage_note(asked.name, chosen, settings, clients))
 
@@ -180,8 +183,6 @@ def load_federation(settings: Settings, federation: Source | None = None) -> Sou
         if not isinstance(source, Federation):
             raise BadInput("val needs a federation in memory; clients produced on demand have no validation split")
         source = source.with_validation(settings.val, Key(seed)("val"))
-    if source.classes < 2:
-        raise BadInput("the data has a single class, so there is nothing to learn; give data with two classes or more")
     return source
 
 
@@ -197,16 +198,21 @@ def check_device(name: str) -> None:
 
 
 def make_layout(
-    settings: Settings, model: ModelFactory | None, source: Source, algorithm: Algorithm | None = None
+    settings: Settings,
+    model: ModelFactory | None,
+    source: Source,
+    algorithm: Algorithm | None = None,
+    task: Objective | None = None,
 ) -> Layout:
     """The layout of the model that the algorithm trains; without an algorithm, of the model as it is."""
+    task = task or objective_of(settings, source=source)
     if model is None:
         spec = parse(settings.model)
-        model = factory(spec.name, source.shape, source.classes, *spec.args, **spec.kwargs)
+        model = factory(spec.name, source.shape, outputs_for(task, source), *spec.args, **spec.kwargs)
     dtype = "float64" if settings.precision == "float64" else "float32"
-    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), dtype)
-    if layout.classes < source.classes:
-        raise BadInput(f"the model tells {layout.classes} classes apart but the data has {source.classes}")
+    layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), dtype, task)
+    check_outputs(task, layout, source)
+    _ = layout.sums  # what is wrong with a metric is said now
     return layout
 
 
@@ -223,7 +229,7 @@ def config_of(asked: Resolved, chosen: Algorithm, settings: Settings, clients: i
         skip = (*SOLVER_KEYS, "selection", "clients_per_round")
         config = {"algorithm": OWN, "object": repr(chosen)}
         config |= {k: v for k, v in settings.model_dump().items() if v is not None and k not in skip}
-    own = {"data": asked.federation, "model": asked.model}
+    own = {"data": asked.federation, "model": asked.model, "task": asked.objective}
     return config | {key: OWN for key, given in own.items() if given is not None}
 
 

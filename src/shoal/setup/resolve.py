@@ -9,8 +9,11 @@ from typing import Any
 from shoal.data.federation import Source
 from shoal.errors import BadInput, unknown
 from shoal.layout import ModelFactory
+from shoal.metrics import Metric
+from shoal.objectives import Objective
 from shoal.setup.options import check_options, split_keys
 from shoal.setup.settings import SOLVER_KEYS, Settings, check_settings, with_selection
+from shoal.setup.task import objective_of
 from shoal.types import Algorithm
 
 __all__ = ["Resolved", "resolve"]
@@ -27,6 +30,8 @@ class Resolved:
         own: Keys of this algorithm alone.
         federation: The object, if one was given.
         model: The function that makes it, if one was given.
+        objective: The task, if it was given as an object.
+        metrics: Those that were given as objects.
 
     >>> resolve("fedprox", None, None, {"mu": 0.1}).own
     {'mu': 0.1}
@@ -38,6 +43,8 @@ class Resolved:
     own: Mapping[str, Any] = field(default_factory=dict)  # keys of this algorithm alone
     federation: Source | None = None
     model: ModelFactory | None = None
+    objective: Objective | None = None
+    metrics: tuple[Metric, ...] = ()
 
 
 def resolve(
@@ -66,6 +73,7 @@ def resolve(
             raise BadInput(f"{key} is given twice, by name and as an argument; leave one out")
         if isinstance(given, str):
             pairs[key] = given
+    objective, metrics = own_task(pairs)
     source = None if isinstance(federation, str) else federation
     if source is not None and not hasattr(source, "roster"):
         raise BadInput(
@@ -76,7 +84,22 @@ def resolve(
         raise BadInput("a federation that is given as an object is already dealt to clients; leave partition out")
     settings, own = settings_of(algorithm, pairs)
     name = algorithm if isinstance(algorithm, str) else type(algorithm).__name__.lower()
-    return Resolved(name, algorithm, settings, own, source, None if isinstance(model, str) else model)
+    made_by = None if isinstance(model, str) else model
+    objective_of(settings, objective, metrics)  # what is wrong with names is said before data are read
+    return Resolved(name, algorithm, settings, own, source, made_by, objective, metrics)
+
+
+def own_task(pairs: dict[str, Any]) -> tuple[Objective | None, tuple[Metric, ...]]:
+    """The task and the metrics that are objects; their names stay among the pairs."""
+    task, metrics = pairs.get("task"), pairs.get("metrics")
+    listed = metrics if isinstance(metrics, list | tuple) else [] if metrics is None else [metrics]
+    own = tuple(m for m in listed if isinstance(m, Metric))
+    if own:
+        pairs["metrics"] = [m.name if isinstance(m, Metric) else m for m in listed]
+    if not isinstance(task, Objective):
+        return None, own
+    del pairs["task"]
+    return task, own
 
 
 def settings_of(algorithm: str | Algorithm, pairs: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:

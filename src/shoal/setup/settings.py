@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "check_settings"]
 
 AUTO = "auto"  # stands where the name of an algorithm stands, and is replaced by one that trials decide
+LISTS = ("track", "stop", "metrics", "class_weights")  # keys whose commas stand inside one value
 SOLVER_KEYS = (
     *("lr", "epochs", "steps", "batch", "momentum", "momentum_memory", "weight_decay", "l2", "lr_decay"),
     *("optimiser", "optimiser_memory", "clip", "schedule"),
@@ -35,6 +36,17 @@ class Settings(BaseModel):
     data: str = Field("digits", description="data set, with arguments: mnist, synthetic:1:1, folder:PATH")
     partition: str | None = Field(None, description="how samples go to clients; default: the data set's own")
     model: str = Field("mclr", description="model, with arguments: mclr, mlp:hidden=64, wecfl-cifar")
+    task: str = Field(
+        "classification",
+        description="what is learned: classification, binary, multilabel, regression, tokens, FILE.py:NAME",
+    )
+    metrics: str | None = Field(
+        None, description="what is measured besides, several with commas: auc, macro_f1, mae, FILE.py:NAME"
+    )
+    score: str | None = Field(None, description="the metric that is the headline of the run; default: the task's own")
+    class_weights: str | None = Field(
+        None, description="weights of classes in the loss: balanced, or a number per class with commas"
+    )
     rounds: int = Field(50, ge=0, description="communication rounds")
     stop: str | None = Field(
         None,
@@ -126,7 +138,7 @@ class Settings(BaseModel):
         found = optimiser_of(str(given["optimiser"]))
         return given if found is None else {**given, "lr": float(found.default("lr"))}
 
-    @field_validator("track", "stop", mode="before")
+    @field_validator(*LISTS, mode="before")
     @classmethod
     def joined(cls, names: Any) -> Any:
         return ",".join(map(str, names)) if isinstance(names, list | tuple) else names

@@ -1,4 +1,4 @@
-"""Test a client's model on its samples. Leaves the client: counts of right, total and per class, the mean loss."""
+"""Test a client's model on its samples. Leaves the client: counts of right, total and per class, mean loss, sums."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from shoal.layout import Layout
+from shoal.metrics import sums_of
 from shoal.net import Net
+from shoal.objectives import CLASSIFICATION, Objective
 from shoal.seeds import Key
 from shoal.types import Answer, Array, ClientData, Field, Memory, Task
 
@@ -24,6 +27,8 @@ class Evaluate(Task):
         split: Which samples.
         vote: All models answer for everybody: soft voting by the mean of the probabilities that they give.
         per_class: Whether counts by class leave the client, too: they tell what labels it has.
+        decides: Whether there are right answers to count: of classes and tokens, not of labels or floats.
+        sums: What metrics add up besides: name, shape and whether it is guarded.
 
     >>> Evaluate("test").tally(np.log([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 0]), np.zeros(2, int), 1)["right"]
     array([1])
@@ -32,16 +37,26 @@ class Evaluate(Task):
     split: str = "test"
     vote: bool = False
     per_class: bool = True
+    decides: bool = True
+    sums: tuple[tuple[str, tuple[int, ...], bool], ...] = ()
 
     name: ClassVar[str] = "evaluate"
     diagnostic: ClassVar[bool] = True
 
+    @classmethod
+    def of(cls, layout: Layout, split: str, vote: bool, per_class: bool) -> Evaluate:
+        """The test of a run, by its task: all that its metrics need."""
+        task = layout.objective
+        return cls(split, vote, per_class and task.targets == "classes", task.decides, layout.sums)
+
     @property
     def fields(self) -> Mapping[str, Field]:
         count = Field("int", low=0, high=MOST)
-        counts = {"right": count, "total": count, "loss": Field("float")}
+        right = {"right": count} if self.decides else {}
+        counts = {**right, "total": count, "loss": Field("float")}
         by_class = {name: Field("int", ("C",), low=0, guarded=True) for name in ("true", "predicted", "both")}
-        return {**counts, **by_class} if self.per_class else counts
+        sums = {name: Field("sum", shape, guarded=guarded) for name, shape, guarded in self.sums}
+        return {**counts, **(by_class if self.per_class and self.decides else {}), **sums}
 
     @property
     def models(self) -> Literal["one", "all"]:
@@ -56,60 +71,97 @@ class Evaluate(Task):
     ) -> tuple[Answer, Memory]:
         assert models is not None
         x, y = data(self.split)
-        logp_KBC = []
-        for model_P in np.atleast_2d(models):
-            net.load(model_P)
-            rows = [self.forward(net, x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
-            logp_KBC.append(np.concatenate(rows) if rows else np.zeros((0, net.layout.classes)))
-        logp_BC = poll(logp_KBC)
-        return {name: value[0] for name, value in self.tally(logp_BC, y, np.zeros(len(y), int), 1).items()}, memory
+        objective, models_KP = net.layout.objective, np.atleast_2d(models)
+        size = SLICE if objective.targets == "tokens" else max(len(y), 1)  # of tokens there is no room for all
+        parts = []
+        for start in range(0, max(len(y), 1), size):
+            rows = poll([self._rows(net, model_P, x[start : start + size]) for model_P in models_KP], objective)
+            owner = np.zeros(len(rows), int)
+            parts.append(self.tally(rows, y[start : start + size], owner, 1, objective))
+        return {name: value[0] for name, value in together(parts).items()}, memory
+
+    def _rows(self, net: Net, model_P: Array, x: Array) -> Array:
+        net.load(model_P)
+        rows = [self.forward(net, x[i : i + SLICE]) for i in range(0, len(x), SLICE)]
+        return np.concatenate(rows) if rows else np.zeros((0, *net.layout.said), net.layout.dtype)
 
     def forward(self, net: Net, x: Array) -> Array:
-        """What one slice of samples gives with the model loaded: log-probabilities, B x C."""
-        return net.log_probabilities(x)
+        """What one slice of samples gives with the model loaded: log-probabilities, or outputs, a row per sample."""
+        return net.rows(x)
 
-    def tally(self, logp_BC: Array, y_B: Array, owner_B: Array, n: int) -> dict[str, Array]:
+    def tally(
+        self, rows_B: Array, y_B: Array, owner_B: Array, n: int, objective: Objective = CLASSIFICATION
+    ) -> dict[str, Array]:
         """The answers of n clients at once; `owner_B` says whose each sample is. Sums are in float64, in order."""
-        c = logp_BC.shape[1]
-        guess_B = logp_BC.argmax(1)
-        right_B = guess_B == y_B
-        total_N = np.bincount(owner_B, minlength=n)
-        loss_N = np.bincount(owner_B, -logp_BC[np.arange(len(y_B)), y_B].astype(np.float64), minlength=n)
+        said, targets, owner, loss_N = objective.judge(rows_B, y_B, owner_B, n)
+        total_N = np.bincount(owner, minlength=n)
+        counts = {"total": total_N, "loss": loss_N / np.maximum(total_N, 1)}
+        if self.decides:
+            counts = self._decided(said, targets, owner, n) | counts
+        if not self.sums:
+            return counts
+        order, adding = np.argsort(owner, kind="stable"), objective.adding
+        ends = np.concatenate([[0], np.cumsum(total_N)])
+        sums = {name: np.zeros((n, *shape)) for name, shape, _ in self.sums}
+        for i in np.flatnonzero(total_N).tolist():
+            mine = order[ends[i] : ends[i + 1]]
+            for metric in adding:
+                for name, value in sums_of(metric, said[mine], targets[mine]).items():
+                    sums[name][i] = value
+        return counts | sums
+
+    def _decided(self, said: Array, y: Array, owner: Array, n: int) -> dict[str, Array]:
+        """Right answers, and by class what is true, predicted, and both."""
+        c, guess = said.shape[1], said.argmax(1)
+        right = guess == y
 
         def by_class(labels: Array, owner: Array) -> Array:
             return np.bincount(owner * c + labels, minlength=n * c).reshape(n, c)
 
-        counts = {
-            "right": np.bincount(owner_B[right_B], minlength=n),
-            "total": total_N,
-            "loss": loss_N / np.maximum(total_N, 1),
-        }
+        counts = {"right": np.bincount(owner[right], minlength=n)}
         if not self.per_class:
             return counts
         return {
             **counts,
-            "true": by_class(y_B, owner_B),
-            "predicted": by_class(guess_B, owner_B),
-            "both": by_class(y_B[right_B], owner_B[right_B]),
+            "true": by_class(y, owner),
+            "predicted": by_class(guess, owner),
+            "both": by_class(y[right], owner[right]),
         }
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0  # testing is the experimenter's work, not the client's
 
 
-def poll(logp_KBC: Sequence[Array]) -> Array:
-    """The log of the mean probability that several models give; of one model, what it gives.
+def together(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """The answers of a client that was tested in several parts as one: counts add up, losses are weighted by them.
+
+    >>> parts = [{"total": np.array([n]), "loss": np.array([loss])} for n, loss in ((1, 4.0), (3, 8.0))]
+    >>> together(parts)
+    {'total': array([4]), 'loss': array([7.])}
+    """
+    if len(parts) == 1:
+        return dict(parts[0])
+    out = {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
+    weighted = np.sum([part["loss"] * part["total"] for part in parts], axis=0)
+    return out | {"loss": weighted / np.maximum(out["total"], 1)}
+
+
+def poll(rows_KB: Sequence[Array], objective: Objective = CLASSIFICATION) -> Array:
+    """What several models say together: the log of their mean probability, or the mean of their outputs.
 
     Args:
-        logp_KBC: The log-probabilities of each model.
+        rows_KB: The log-probabilities, or the outputs, of each model.
+        objective: Says which of the two they are.
 
     Returns:
-        Log-probabilities, B x C.
+        Of one model what it gives.
 
     >>> poll([np.log([[0.5, 0.5]]), np.log([[0.1, 0.9]])]).round(3).tolist()
     [[-1.204, -0.357]]
     """
-    if len(logp_KBC) == 1:
-        return logp_KBC[0]
-    mean_BC = sum(np.exp(rows.astype(np.float64)) for rows in logp_KBC) / len(logp_KBC)
+    if len(rows_KB) == 1:
+        return rows_KB[0]
+    if not objective.by_probabilities:
+        return np.asarray(np.mean(rows_KB, axis=0))
+    mean_BC = sum(np.exp(rows.astype(np.float64)) for rows in rows_KB) / len(rows_KB)
     return np.asarray(np.log(np.maximum(mean_BC, np.finfo(np.float64).tiny)))

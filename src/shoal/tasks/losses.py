@@ -41,8 +41,7 @@ class Losses(Task):
         out = np.zeros(len(models), net.layout.dtype)
         for k, model_P in enumerate(models):
             net.load(model_P)
-            rows = [net.log_probabilities(x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
-            out[k] = mean_loss(np.concatenate(rows), y, np.zeros(len(y), int), np.array([len(y)]))[0] if rows else 0.0
+            out[k] = one_loss(net, x, y)
         return {"losses": out}, memory
 
     def for_cohort(self, cohort: CohortAtWork, key: Key) -> CohortAnswers | None:
@@ -52,6 +51,19 @@ class Losses(Task):
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return samples * models, 0
+
+
+def one_loss(net: Net, x: Array, y: Array) -> float:
+    """The mean loss of the model that is loaded on some samples, summed in float64 in their order; of none 0."""
+    if net.layout.objective.plain:
+        rows = [net.log_probabilities(x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
+        return float(mean_loss(np.concatenate(rows), y, np.zeros(len(y), int), np.array([len(y)]))[0]) if rows else 0.0
+    total, units = 0.0, 0
+    for i in range(0, len(y), SLICE):
+        part = y[i : i + SLICE]
+        found = net.layout.objective.judge(net.rows(x[i : i + SLICE]), part, np.zeros(len(part), int), 1)
+        total, units = total + float(found.loss_N[0]), units + len(found.owner)
+    return total / max(units, 1)
 
 
 def mean_loss(logp_SC: Array, labels_S: Array, owner_S: Array, sizes_N: Array) -> Array:
