@@ -95,6 +95,19 @@ def test_departures_become_links() -> None:
     )
 
 
+def test_the_citation_names_the_papers_as_their_pages_do() -> None:
+    import yaml
+
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert said["repository-code"] == said["url"] == said["preferred-citation"]["url"] == links.REPOSITORY
+    assert said["title"] == said["preferred-citation"]["title"]
+    assert said["authors"] == said["preferred-citation"]["authors"]
+    pages = {path: " ".join(path.read_text().split()) for path in (DOCS / "algorithms").glob("*.md")}
+    for paper in said["references"]:
+        assert any(paper["url"] in page and f"*{paper['title']}*" in page for page in pages.values()), paper["title"]
+    assert len(said["references"]) == 5
+
+
 class Read(HTMLParser):
     """The targets and links of a built page."""
 

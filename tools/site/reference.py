@@ -130,7 +130,8 @@ def entry(name: str) -> list[str]:
     thing = getattr(shoal, name)
     if isinstance(thing, Registry):
         return registry(name, thing)
-    lines = [f"::: shoal.{name}", "    options:", f"      members: {json.dumps(methods(thing))}"]
+    lines = [f"::: shoal.{name}", "    options:", f"      toc_label: shoal.{name}"]
+    lines += [f"      members: {json.dumps(methods(thing))}"]
     own = settings(thing)
     if own:
         lines += ["", "| setting | default | what it does |", "| --- | --- | --- |"]
@@ -149,14 +150,15 @@ def registry(name: str, things: Registry[Any]) -> list[str]:
 
 
 def methods(thing: Any) -> list[str]:
-    """What users call on an object of a class: its methods and properties, if it is not a record or a part.
+    """What users call on a class, which comes first, and on its objects; nothing of records and parts.
 
     >>> methods(shoal.Observer)[:2], methods(shoal.SGD), methods(shoal.run)
     (['start', 'note'], [], [])
     """
     if thing not in WHOLE:
         return []
-    return [key for key, value in vars(thing).items() if key[0] != "_" and isinstance(value, CALLED)]
+    found = [(key, value) for key, value in vars(thing).items() if key[0] != "_" and isinstance(value, CALLED)]
+    return [key for key, _ in sorted(found, key=lambda pair: not isinstance(pair[1], classmethod))]
 
 
 WHOLE = (shoal.Federation, shoal.Observer, shoal.Run)
