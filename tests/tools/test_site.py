@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -52,6 +54,16 @@ def test_the_reference_has_every_public_name_once() -> None:
     assert sorted(shown) == sorted(shoal.__all__)
     index = reference.index(reference.MARK)
     assert [name for name in shoal.__all__ if f"[`shoal.{name}`](api/" not in index] == []
+
+
+def test_the_packages_for_methods_are_shown_whole() -> None:
+    for path, text in reference.package_pages().items():
+        module = importlib.import_module(Path(path).stem)
+        things = {name: getattr(module, name) for name in module.__all__}
+        told = {name for name, thing in things.items() if inspect.isclass(thing) or inspect.isfunction(thing)}
+        shown = re.findall(rf"^::: {re.escape(module.__name__)}\.(\w+)$", text, re.MULTILINE)
+        assert {*shown} == told - {*shoal.__all__}
+        assert len(shown) == len({*shown})
 
 
 def test_every_package_that_may_have_a_public_name_has_an_area() -> None:
