@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -54,6 +56,16 @@ def test_the_reference_has_every_public_name_once() -> None:
     assert [name for name in shoal.__all__ if f"[`shoal.{name}`](api/" not in index] == []
 
 
+def test_the_packages_for_methods_are_shown_whole() -> None:
+    for path, text in reference.package_pages().items():
+        module = importlib.import_module(Path(path).stem)
+        things = {name: getattr(module, name) for name in module.__all__}
+        told = {name for name, thing in things.items() if inspect.isclass(thing) or inspect.isfunction(thing)}
+        shown = re.findall(rf"^::: {re.escape(module.__name__)}\.(\w+)$", text, re.MULTILINE)
+        assert {*shown} == told - {*shoal.__all__}
+        assert len(shown) == len({*shown})
+
+
 def test_every_package_that_may_have_a_public_name_has_an_area() -> None:
     packages = [package for _, _, packages in reference.AREAS.values() for package in packages]
     assert len(packages) == len(set(packages))
@@ -93,6 +105,19 @@ def test_departures_become_links() -> None:
     assert made == (
         '<p>See <a href="/departures.md#d12">D12</a>, <a href="x.md">D7</a> and <code>D3</code>.</p>\n<h1>D1 so</h1>'
     )
+
+
+def test_the_citation_names_the_papers_as_their_pages_do() -> None:
+    import yaml
+
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert said["repository-code"] == said["url"] == said["preferred-citation"]["url"] == links.REPOSITORY
+    assert said["title"] == said["preferred-citation"]["title"]
+    assert said["authors"] == said["preferred-citation"]["authors"]
+    pages = {path: " ".join(path.read_text().split()) for path in (DOCS / "algorithms").glob("*.md")}
+    for paper in said["references"]:
+        assert any(paper["url"] in page and f"*{paper['title']}*" in page for page in pages.values()), paper["title"]
+    assert len(said["references"]) == 5
 
 
 class Read(HTMLParser):

@@ -17,14 +17,15 @@ SOURCES = {page: source for source, page in SHOWN.items()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    below = {"api.md": [{reference.title(path): path} for path in reference.pages()]}
+    names = [{reference.title(path): path} for path in reference.pages()]
+    below = {"api.md": [*names, {"For methods of your own": list(reference.package_pages())}]}
     config.nav = nav.navigation((Path(config.docs_dir) / "README.md").read_text(), below)
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Pages that are not files of docs/: the reference, notebooks, and two of the repository."""
-    for path, text in reference.pages().items():
+    for path, text in (reference.pages() | reference.package_pages()).items():
         files.append(File.generated(config, path, content=text))
     for source, path in SHOWN.items():
         files.append(File.generated(config, path, content=(ROOT / source).read_text()))

@@ -37,10 +37,10 @@ def folded(entry: Any, below: Mapping[str, Nav]) -> Any:
     """An entry with the pages that stand below its own.
 
     >>> folded({"Python": "api.md"}, {"api.md": ["api/run.md"]}), folded("x.md", {})
-    ({'Python': ['api.md', 'api/run.md']}, 'x.md')
+    ({'Python': [{'All names': 'api.md'}, 'api/run.md']}, 'x.md')
     """
     [(title, page)] = entry.items() if isinstance(entry, dict) else [("", "")]
-    return {title: [page, *below[page]]} if isinstance(page, str) and page in below else entry
+    return {title: [{"All names": page}, *below[page]]} if isinstance(page, str) and page in below else entry
 
 
 def sections(text: str, mark: str) -> list[tuple[str, str]]:

@@ -15,11 +15,12 @@ FILE = ROOT / "docs" / "images" / "shoal.svg"
 WIDE, HIGH, GAP = 560, 400, 24  # a panel, and the room between the two
 COLOURS = ("#ffb454", "#5ad1c8", "#ff7a70", "#c3a6ff")
 FISH = "M22 0C14-11-4-12-15-3L-26-10C-23-3-23 3-26 10L-15 3C-4 12 14 11 22 0Z"  # swims to the right, 48 long
-CENTRES, HEADINGS = ((150, 175), (410, 165), (150, 300), (410, 300)), (-14, 10, 12, -12)
-PLACES = ((0, 0), (-46, -27), (-50, 24), (36, -36), (40, 30))  # of five fish around the middle of their group
+CENTRES, HEADINGS = ((150, 165), (420, 160), (150, 312), (420, 312)), (-14, 10, 12, -12)
+PLACES = ((-4, 2), (-66, -34), (-72, 34), (52, -40), (60, 36))  # of five fish around the middle of their group
 STYLE = """
   text { font-family: system-ui, -apple-system, "Segoe UI", sans-serif; fill: #fff }
-  .what { font-size: 30px; font-weight: 600 } .share { font-size: 38px; font-weight: 700; text-anchor: end }
+  .what { font-size: 28px; font-weight: 600 } .share { font-size: 38px; font-weight: 700; text-anchor: end }
+  .right { font-size: 26px; font-weight: 500 }
   .swim { animation: swim 5s ease-in-out infinite alternate }
   @keyframes swim { from { transform: translate(-5px, 2px) } to { transform: translate(7px, -3px) } }
   @media (prefers-reduced-motion: reduce) { .swim { animation: none } }
@@ -35,7 +36,7 @@ def shares() -> dict[str, float]:
 def fish(x: float, y: float, heading: float, colour: str) -> str:
     flip = " scale(1 -1)" if math.cos(math.radians(heading)) < 0 else ""  # never on its back
     eye = '<circle cx="13" cy="-2.5" r="2" fill="#0a2233"/>'
-    place = f"translate({x:.0f} {y:.0f}) rotate({heading:.0f}){flip}"
+    place = f"translate({x:.0f} {y:.0f}) rotate({heading:.0f}){flip} scale(1.25)"
     return f'<g transform="{place}"><path d="{FISH}" fill="{colour}"/>{eye}</g>'
 
 
@@ -43,8 +44,8 @@ def apart() -> list[str]:
     """Twenty clients that swim in all directions, none upon another."""
     draw, placed = random.Random(3), list[tuple[float, float]]()
     while len(placed) < len(COLOURS) * len(PLACES):
-        x, y = draw.uniform(50, WIDE - 50), draw.uniform(115, HIGH - 40)
-        if all(math.hypot(x - a, y - b) > 62 for a, b in placed):
+        x, y = draw.uniform(44, WIDE - 44), draw.uniform(112, HIGH - 40)
+        if all(math.hypot(x - a, y - b) > 66 for a, b in placed):
             placed.append((x, y))
     return [fish(*at, draw.uniform(0, 360), COLOURS[i % len(COLOURS)]) for i, at in enumerate(placed)]
 
@@ -53,15 +54,14 @@ def together() -> list[str]:
     """The same clients in their groups."""
     groups: list[str] = []
     for (x, y), heading, colour in zip(CENTRES, HEADINGS, COLOURS, strict=True):
-        members = "".join(fish(x + 1.1 * a, y + 1.1 * b, heading, colour) for a, b in PLACES)
+        members = "".join(fish(x + a, y + b, heading, colour) for a, b in PLACES)
         groups.append(f'<g class="swim" style="animation-delay:-{len(groups)}s">{members}</g>')
     return groups
 
 
 def panel(left: int, what: str, share: float, inside: list[str]) -> list[str]:
-    head = (
-        f'<text class="what" x="28" y="60">{what}</text><text class="share" x="{WIDE - 28}" y="62">{share:.0f} %</text>'
-    )
+    much = f'{share:.0f} %<tspan class="right"> right</tspan>'
+    head = f'<text class="what" x="28" y="60">{what}</text><text class="share" x="{WIDE - 28}" y="62">{much}</text>'
     water = f'<rect width="{WIDE}" height="{HIGH}" rx="18" fill="url(#water)"/>'
     return [f'<g transform="translate({left} 0)">', water, head, *inside, "</g>"]
 

@@ -8,6 +8,7 @@ import inspect
 import json
 import types
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,21 @@ AREAS = {  # page: title, what it is about, the packages of shoal whose public n
 }
 
 
+PACKAGES = (
+    "types",
+    "tasks",
+    "solvers",
+    "selection",
+    "aggregators",
+    "measures",
+    "clusterers",
+    "layout",
+    "table",
+    "seeds",
+    "data",
+)
+
+
 def home(name: str) -> str:
     """The module that a public name comes from; of a registry, which is an object, the one that it is imported from.
 
@@ -65,8 +81,28 @@ def areas(names: list[str]) -> dict[str, list[str]]:
 
 
 def pages() -> dict[str, str]:
-    """All pages of the reference: path below docs to Markdown."""
+    """The pages of all public names: path below docs to Markdown."""
     return {f"api/{area}.md": page(area, names) for area, names in areas(list(shoal.__all__)).items()}
+
+
+def package_pages() -> dict[str, str]:
+    """The same for the packages that methods of one's own are made from."""
+    return {f"api/shoal.{package}.md": package_page(package) for package in PACKAGES}
+
+
+def package_page(package: str) -> str:
+    module = import_module(f"shoal.{package}")
+    about = " ".join((inspect.getdoc(module) or "").split("\n\n")[0].split())
+    lines = [f"# shoal.{package}", "", about, ""]
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if (inspect.isclass(thing) or inspect.isfunction(thing)) and name not in shoal.__all__:
+            told = [
+                k for k, value in vars(thing).items() if k[0] != "_" and isinstance(value, CALLED) and value.__doc__
+            ]
+            lines += [f"::: shoal.{package}.{name}", "    options:", f"      toc_label: {name}"]
+            lines += [f"      members: {json.dumps(told if inspect.isclass(thing) else [])}", ""]
+    return "\n".join(lines)
 
 
 def page(area: str, names: list[str]) -> str:
@@ -89,6 +125,8 @@ def index(text: str) -> str:
     for area, names in areas(list(shoal.__all__)).items():
         title, about, _ = AREAS[area]
         lines += [f"## [{title}](api/{area}.md)", "", about, "", *table(names, f"api/{area}.md"), ""]
+    links = " · ".join(f"[`shoal.{package}`](api/shoal.{package}.md)" for package in PACKAGES)
+    lines += ["## For methods of your own", "", f"What [they are made from](extend.md), package by package: {links}."]
     return text.replace(MARK, "\n".join(lines))
 
 
@@ -115,7 +153,7 @@ def summary(name: str) -> str:
     if name == "__version__":
         return "The version of the package, as text."
     if isinstance(getattr(shoal, name), Registry):
-        return f"Declares a {getattr(shoal, name).kind}, and lists those that are there."
+        return f"Declares {a(getattr(shoal, name).kind)}, and lists those that are there."
     return (inspect.getdoc(getattr(shoal, name)) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 
@@ -130,7 +168,8 @@ def entry(name: str) -> list[str]:
     thing = getattr(shoal, name)
     if isinstance(thing, Registry):
         return registry(name, thing)
-    lines = [f"::: shoal.{name}", "    options:", f"      members: {json.dumps(methods(thing))}"]
+    lines = [f"::: shoal.{name}", "    options:", f"      toc_label: shoal.{name}"]
+    lines += [f"      members: {json.dumps(methods(thing))}"]
     own = settings(thing)
     if own:
         lines += ["", "| setting | default | what it does |", "| --- | --- | --- |"]
@@ -142,25 +181,37 @@ def entry(name: str) -> list[str]:
 def registry(name: str, things: Registry[Any]) -> list[str]:
     """An object that declares and lists things of a kind."""
     lines = [f"## `shoal.{name}` {{ #{anchor(name)} }}", "", f'`@shoal.{name}("NAME")` above a function or class:']
-    lines += [f"from then on it is a {things.kind} by that name, in Python and on the command line. A mapping besides:"]
+    lines += [
+        f"from then on it is {a(things.kind)} by that name, in Python and on the command line. A mapping besides:"
+    ]
     lines += [f'`list(shoal.{name})` has the names, `shoal.{name}["NAME"]` what was declared. How, with examples:']
     lines += ["[Extending Shoal](../extend.md).", "", "There are: " + ", ".join(f"`{key}`" for key in things) + "."]
     return lines
 
 
 def methods(thing: Any) -> list[str]:
-    """What users call on an object of a class: its methods and properties, if it is not a record or a part.
+    """What users call on a class, which comes first, and on its objects; nothing of records and parts.
 
     >>> methods(shoal.Observer)[:2], methods(shoal.SGD), methods(shoal.run)
     (['start', 'note'], [], [])
     """
     if thing not in WHOLE:
         return []
-    return [key for key, value in vars(thing).items() if key[0] != "_" and isinstance(value, CALLED)]
+    found = [(key, value) for key, value in vars(thing).items() if key[0] != "_" and isinstance(value, CALLED)]
+    return [key for key, _ in sorted(found, key=lambda pair: not isinstance(pair[1], classmethod))]
 
 
 WHOLE = (shoal.Federation, shoal.Observer, shoal.Run)
 CALLED = (types.FunctionType, classmethod, staticmethod, property, functools.cached_property)
+
+
+def a(kind: str) -> str:
+    """A noun with its article.
+
+    >>> a("model"), a("aggregator")
+    ('a model', 'an aggregator')
+    """
+    return f"an {kind}" if kind[0] in "aeio" else f"a {kind}"
 
 
 def settings(thing: Any) -> Mapping[str, tuple[str, str]]:
