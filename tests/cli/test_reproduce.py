@@ -138,7 +138,7 @@ def test_markdown(shoal: Shoal) -> None:
 )
 @pytest.mark.usefixtures("toy")
 def test_wrong_words(shoal: Shoal, words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.recipes.documents.documents", lambda papers, known: {})
+    monkeypatch.setattr("shoal.recipes.documents.documents", lambda papers, known, extras: {})
     found = shoal("reproduce", *words)
     assert found.exit_code != 0 and sentence in found.stderr
 

@@ -12,6 +12,7 @@ import pytest
 
 from shoal.recipes import PAPERS
 from shoal.recipes.documents import documents, write_documents
+from shoal.recipes.extra_pages import EXTRA, read_extras
 from shoal.recipes.items import ITEMS, Item, covered, status_of
 from shoal.recipes.records import Cell
 from shoal.recipes.relations import Known, Relation, Verdict, known_cells
@@ -21,11 +22,11 @@ from shoal.recipes.store import Result, Store, differs
 ROOT = Path(__file__).parents[2]
 RESULTS = Store(ROOT / "results")
 CELLS = [cell for paper in PAPERS.values() for table in paper.tables for cell in table.cells]
-FILES = sorted(RESULTS.root.rglob("*.json"))
+FILES = sorted(path for path in RESULTS.root.rglob("*.json") if path.parent.name != EXTRA)
 
 
 def test_pages_are_made_from_the_results() -> None:
-    texts = documents(PAPERS, known_cells(CELLS, RESULTS))
+    texts = documents(PAPERS, known_cells(CELLS, RESULTS), read_extras(RESULTS.root))
     stale = [name for name, text in texts.items() if (ROOT / "docs" / name).read_text(encoding="utf-8") != text]
     assert stale == [], "run: shoal reproduce --write-docs"
     there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs/results/reproduce").rglob("*.*")}

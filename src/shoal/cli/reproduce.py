@@ -48,7 +48,7 @@ Again = Annotated[bool, typer.Option("--again", help="Make cells anew that were 
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the folders of complete runs.")]
 Relations = Annotated[bool, typer.Option("--relations", help="Show the statements of the papers and their verdicts.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="DIR", help="Also write a page per paper, with figures.")]
-WriteDocs = Annotated[bool, typer.Option("--write-docs", help="Write docs/results/reproduce and docs/papers-code.md.")]
+WriteDocs = Annotated[bool, typer.Option("--write-docs", help="Write the pages of docs/ that are made from results.")]
 ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results of cells are.")]
 WorkOption = Annotated[Path, typer.Option("--work", metavar="DIR", help="Where runs lie while they go on.")]
 
@@ -165,9 +165,10 @@ def documents_of(store: Store) -> list[Path]:
     from shoal.cli.reproduce_tables import every_cell
     from shoal.recipes import PAPERS
     from shoal.recipes.documents import documents, write_documents
+    from shoal.recipes.extra_pages import read_extras
     from shoal.recipes.relations import known_cells
 
-    return write_documents(documents(PAPERS, known_cells(every_cell(), store)), Path("docs"))
+    return write_documents(documents(PAPERS, known_cells(every_cell(), store), read_extras(store.root)), Path("docs"))
 
 
 def pages_of(names: Sequence[str], store: Store, folder: Path) -> list[Path]:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shoal.errors import RunFolderError
-from shoal.recipes import papers_code
+from shoal.recipes import earlier, papers_code
 from shoal.recipes.drawn import drawings
+from shoal.recipes.extra_pages import Extras, edc_madc, icg
 from shoal.recipes.grids import grid
 from shoal.recipes.items import BY_RUNS, ITEMS, RULE, Item, Status, status_of
 from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
@@ -30,12 +31,20 @@ HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether run
 }
 
 
-def documents(papers: Mapping[str, Paper], known: Known) -> dict[str, str]:
+EXTRA_PAGES = {  # by path: what makes it, and how the documents that it needs begin
+    "results/icg.md": (icg, "icg-"),
+    "results/edc-madc.md": (edc_madc, "edc-madc-"),
+    "results/earlier.md": (earlier.page, "earlier-"),
+}
+
+
+def documents(papers: Mapping[str, Paper], known: Known, extras: Extras) -> dict[str, str]:
     """Every page by its path below `docs`.
 
     Args:
         papers: By name.
         known: All cells with what is stored of them.
+        extras: What was measured without recipes; pages of which there is nothing are left out.
 
     Returns:
         Texts by path.
@@ -49,7 +58,10 @@ def documents(papers: Mapping[str, Paper], known: Known) -> dict[str, str]:
         mine = [relation for relation in STATEMENTS if relation.name.startswith(f"{name}/")]
         found[f"{FOLDER}/{name}.md"] = paper_page(paper, mine, known)
     found[f"{FOLDER}/statements.md"] = statements(verdicts)
-    found["papers-code.md"] = papers_code.page(known)
+    found["papers-code.md"] = papers_code.page(known, extras)
+    for path, (make, begin) in EXTRA_PAGES.items():
+        if any(name.startswith(begin) for name in extras):
+            found[path] = make(extras)
     return found
 
 
@@ -73,6 +85,8 @@ def index(
                 grid(("paper", *HEADS), [[name, *line] for name, line in counts.items()]),
                 links,
                 "* [All statements, and whether they hold](statements.md)\n"
+                "* [How alike ICG's groups are](../icg.md), [EDC over MADC](../edc-madc.md), "
+                "[earlier trials](../earlier.md)\n"
                 "* [What the papers' code does](../../papers-code.md)",
             ]
         )

@@ -175,7 +175,7 @@ PAPER = Paper(
                 *comparison("leaf", LARGE, 3000.0, ()),
             ),
             (BEST, LOSS, ROUNDS, COMP_80, COMM_80),
-            elsewhere="docs/results/fedgsp-femnist.md",
+            elsewhere="docs/results/earlier.md",
             about=ABOUT,
         ),
         Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
+from shoal.recipes.extra_pages import Extras
 from shoal.recipes.grids import grid
 from shoal.recipes.pages import MADE
 from shoal.recipes.relations import Known
@@ -50,9 +51,16 @@ The optimisers of the [notebook](https://github.com/felisat/clustered-federated-
 momentum is kept from round to round, which the text does not mention (`momentum_memory=kept`). With it and without it,
 and Shoal's own rule beside:
 """
-IDS = """The notebook stores the clients of a new cluster as positions inside the old one, not as ids, so that a second
-split would take the wrong clients ([D6](departures.md#d6)). Its experiment has two planted groups and needs one split;
-where a second one happens, this matters. Shoal keeps ids and has no setting to imitate it."""
+IDS = """## CFL's notebook: positions and ids
+
+The notebook stores the clients of a new cluster as positions inside the old one. They are ids as long as the old
+cluster holds everybody, so that the first split is right. When a half is split again, the two new clusters hold the
+clients 0, 1, 2, ... of the whole: some clients are then in two clusters, both of which are added to their models, and
+others in none, whose models stay as they are ([D6](departures.md#d6)). The notebook's own experiment has two planted
+groups and needs one split, and copies of the notebook elsewhere have mended it. `python -m tools.lost_ids` plays the
+notebook's rounds with ids and with positions; it is an experiment, no setting of Shoal. With positions, `in none` and
+`in two or more` count clients at the end:"""
+GROUPS = {"two": "two planted groups, ten clients (the notebook's)", "four": "four planted groups, twelve clients"}
 ROWS = (
     ("MNIST-MCLR", "mnist-mclr"),
     ("MNIST-MLP", "mnist-mlp"),
@@ -62,11 +70,12 @@ ROWS = (
 )
 
 
-def page(known: Known) -> str:
+def page(known: Known, extras: Extras) -> str:
     """The page as text.
 
     Args:
         known: All cells with what is stored of them.
+        extras: What was measured without recipes.
 
     Returns:
         Markdown.
@@ -98,7 +107,7 @@ def page(known: Known) -> str:
     ]
     sizes = [["samples of a client, standard deviation", *beside(*DEALT, known, "size_std", 1.0)], *sizes]
     parts.append(grid(("row and column of Table 3", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes))
-    parts += [MOMENTUM.strip(), notebook(known), IDS]
+    parts += [MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -176,6 +185,22 @@ def spread(values: Sequence[float]) -> str:
         return "not run"
     around = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
     return f"{fmean(values):.1f}{around} ({len(values)})"
+
+
+def lost_ids(extras: Extras) -> list[str]:
+    """The notebook's rounds with ids and with positions, seed by seed; nothing while they were not played."""
+    if "lost-ids" not in extras:
+        return []
+    rows = []
+    for name, found in extras["lost-ids"]["experiments"].items():
+        for run in found["runs"]:
+            ids, positions = run["ids"], run["positions"]
+            accuracies = [f"{100 * one['last_three_accuracy']:.1f}" for one in (ids, positions)]
+            rounds = [", ".join(str(split[0]) for split in one["splits"]) or "never" for one in (ids, positions)]
+            lost = [str(positions[key]) for key in ("in_none", "in_several")]
+            rows.append([GROUPS[name], str(run["seed"]), *rounds, *accuracies, *lost])
+    heads = ("federation", "seed", "splits with ids", "with positions", "accuracy with ids", "with positions")
+    return [grid((*heads, "in none", "in two or more"), rows)]
 
 
 def notebook(known: Known) -> str:

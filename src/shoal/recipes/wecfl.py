@@ -101,7 +101,7 @@ def tables(name: str, title: str, partitions: dict[str, str], figures: dict[str,
         full = f"wecfl/{name}-{key}"
         cells = part(full, data, partitions[kind], printed)
         shown = f"{title}: {DATA[data][0]['data']}, {partitions[kind]}"
-        page = "docs/results/wecfl-fmnist.md" if full == FMNIST else ""
+        page = "docs/results/earlier.md" if full == FMNIST else ""
         found.append(Table(full, shown, cells, (ACC, F1, ARI), elsewhere=page))
     return found
 
