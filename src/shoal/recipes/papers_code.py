@@ -20,8 +20,8 @@ HEAD = f"""# What the papers' code does
 
 Three of the five papers come with public code, and a reader who compares figures should know where it does something
 else than the text says. These are facts about code and data, found by reading and tested by imitating them; every
-imitation is a setting of Shoal, off by default. They say nothing about the worth of the papers' ideas, and authors who
-publish their code make such a page possible. {MADE}
+imitation but the last is a setting of Shoal, off by default. They say nothing about the worth of the papers' ideas, and
+authors who publish their code make such a page possible. {MADE}
 
 Figures are per cent, the paper's, then ours without and with what the code does: mean ± standard deviation (seeds).
 """
@@ -45,7 +45,7 @@ FedGroup and FlexCFL state 69 ± 106 samples a client. The script of the partiti
 which gave 69 ± 118 to 69 ± 215 in 400 draws of ours, never the stated spread; sigma = 1.55 gives it, a value that we
 chose to match ([D73](departures.md#d73)). Without: sigma = 2; with: `power-law:sigma=1.55`.
 """
-MOMENTUM = """## CFL's notebook: momentum and ids
+MOMENTUM = """## CFL's notebook: momentum
 
 The optimisers of the [notebook](https://github.com/felisat/clustered-federated-learning) live on the clients, so that
 momentum is kept from round to round, which the text does not mention (`momentum_memory=kept`). With it and without it,
@@ -57,7 +57,7 @@ The notebook stores the clients of a new cluster as positions inside the old one
 cluster holds everybody, so that the first split is right. When a half is split again, the two new clusters hold the
 clients 0, 1, 2, ... of the whole: some clients are then in two clusters, both of which are added to their models, and
 others in none, whose models stay as they are ([D6](departures.md#d6)). The notebook's own experiment has two planted
-groups and needs one split, and copies of the notebook elsewhere have mended it. `python -m tools.lost_ids` plays the
+groups and needs one split, and some copies of the notebook have mended it. `python -m tools.lost_ids` plays the
 notebook's rounds with ids and with positions; it is an experiment, no setting of Shoal. With positions, `in none` and
 `in two or more` count clients at the end:"""
 GROUPS = {"two": "two planted groups, ten clients (the notebook's)", "four": "four planted groups, twelve clients"}
