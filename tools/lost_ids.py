@@ -18,7 +18,6 @@ import numpy as np
 
 from shoal.algorithms.parts.split_criteria import cfl_criteria
 from shoal.backends import Serial
-from shoal.bench.history import commit
 from shoal.clusterers import complete_bipartition
 from shoal.experiment.api import execute
 from shoal.measures import cosine
@@ -155,7 +154,7 @@ def results() -> dict[str, Any]:
         keys = {**NOTEBOOK, "partition": partition}
         runs = [{"seed": seed, **both({**keys, "seed": seed})} for seed in range(seeds)]
         found[name] = {"settings": {**keys, **AUTHORS}, "runs": runs}
-    return {"command": "python -m tools.lost_ids", "commit": commit(Path(__file__)), "experiments": found}
+    return {"command": "python -m tools.lost_ids", "experiments": found}
 
 
 if __name__ == "__main__":

@@ -200,7 +200,18 @@ def lost_ids(extras: Extras) -> list[str]:
             lost = [str(positions[key]) for key in ("in_none", "in_several")]
             rows.append([GROUPS[name], str(run["seed"]), *rounds, *accuracies, *lost])
     heads = ("federation", "seed", "splits with ids", "with positions", "accuracy with ids", "with positions")
-    return [grid((*heads, "in none", "in two or more"), rows)]
+    return [grid((*heads, "in none", "in two or more"), rows), *lost_sentence(extras)]
+
+
+def lost_sentence(extras: Extras) -> list[str]:
+    """What positions cost where they matter."""
+    runs = [run for found in extras["lost-ids"]["experiments"].values() for run in found["runs"]]
+    again = [run for run in runs if len(run["ids"]["splits"]) > 1]
+    costs = [100 * (run["ids"]["last_three_accuracy"] - run["positions"]["last_three_accuracy"]) for run in again]
+    if not costs:
+        return []
+    span = f"{min(costs):.1f} to {max(costs):.1f} points" if len(costs) > 1 else f"{costs[0]:.1f} points"
+    return [f"In {len(again)} of {len(runs)} runs a cluster is split that is not the whole; positions cost {span} there."]
 
 
 def notebook(known: Known) -> str:
