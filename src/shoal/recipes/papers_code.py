@@ -211,7 +211,9 @@ def lost_sentence(extras: Extras) -> list[str]:
     if not costs:
         return []
     span = f"{min(costs):.1f} to {max(costs):.1f} points" if len(costs) > 1 else f"{costs[0]:.1f} points"
-    return [f"In {len(again)} of {len(runs)} runs a cluster is split that is not the whole; positions cost {span} there."]
+    return [
+        f"In {len(again)} of {len(runs)} runs a cluster is split that is not the whole; positions cost {span} there."
+    ]
 
 
 def notebook(known: Known) -> str:
