@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.recipes import PAPERS
+from shoal.recipes.derived import DERIVED, values_of
 from shoal.recipes.numbers import figure_of
 from shoal.recipes.pages import cell_text, count_sentence, reasons
 from shoal.recipes.records import Cell, Quantity
@@ -27,7 +28,7 @@ def test_names_are_unique_and_begin_with_a_paper() -> None:
 def test_cells_are_there_and_quantities_are_shown_or_kept() -> None:
     from shoal.recipes.measure import FIGURES
 
-    kept = {*FIGURES, "rounds_to_80", "rounds_to_85", "first_discrepancy", "t_comm_to_80"}
+    kept = {*FIGURES, *DERIVED, "rounds_to_80", "rounds_to_85", "t_comm_to_80"}
     for relation in STATEMENTS:
         assert [name for name in (*relation.left, *relation.right) if name not in KNOWN] == []
         assert relation.quantity in kept
@@ -106,10 +107,21 @@ def test_costs_until_a_target_that_was_never_reached_are_those_of_the_whole_run(
     assert (found.says, found.n) == ("holds", 2) and found.ours == pytest.approx((0.05 + 0.1) / 2)
 
 
+def test_cosines_are_those_of_the_last_picture() -> None:
+    kept = [
+        {"round": 1, "within": [0.9, 0.95, 1.0], "between": [0.1, 0.2, 0.3]},
+        {"round": 2, "within": [0.97, 0.98, 0.99], "between": [0.1, 0.25, 0.3]},
+    ]
+    run = {"complete": True, "rounds": 2, "figures": {}}
+    result = Result({}, {0: {**run, "cosines": kept}, 1: run})
+    assert values_of("least_cosine_within", result) == {0: 0.97}
+    assert values_of("mean_cosine_between", result) == {0: 0.25}
+
+
 def test_statements_of_ours_are_counted_apart_and_have_no_figure_of_the_paper() -> None:
     own = [r for r in STATEMENTS if r.ours]
     assert len(own) == 25 and {judge(r, KNOWN).paper for r in own} == {None}
-    assert "Of 157 statements of the papers" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
+    assert "Of 159 statements of the papers" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
     assert "Of 25 statements of our own" in count_sentence([judge(r, KNOWN) for r in STATEMENTS])
 
 

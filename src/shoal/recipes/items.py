@@ -9,8 +9,9 @@ from importlib.resources import files
 from statistics import fmean
 from typing import Literal
 
+from shoal.recipes.derived import values_of
 from shoal.recipes.records import Cell
-from shoal.recipes.relations import Known, Verdict, values_of
+from shoal.recipes.relations import Known, Verdict
 from shoal.recipes.store import Result, differs
 
 __all__ = ["ITEMS", "Item", "Status", "status_of"]

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any, Literal
+from typing import Literal
 
 from shoal.analysis.significance import paired
+from shoal.recipes.derived import values_of
 from shoal.recipes.records import ACCURACY, Cell
 from shoal.recipes.store import Result, Store, differs
 
@@ -206,39 +207,6 @@ def mean_by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> di
         columns.append(values)
     shared = set.intersection(*(set(column) for column in columns)) if columns else set()
     return {seed: fmean(column[seed] for column in columns) for seed in sorted(shared)}
-
-
-def values_of(quantity: str, result: Result) -> dict[int, float]:
-    """A quantity by seed; what is counted until a target that was never reached counts as that of the whole run.
-
-    Runs made before the first discrepancy was kept have it as the first point of its curve, if that is round 1.
-
-    >>> figures = {"t_comm": 9.0}
-    >>> result = Result({}, {0: {"complete": True, "rounds": 7, "figures": figures}})
-    >>> values_of("rounds_to_80", result), values_of("t_comm_to_80", result), values_of("t_comp_to_80", result)
-    ({0: 7.0}, {0: 9.0}, {})
-    >>> curves = {"round": [1, 9], "discrepancy": [0.5, 0.1]}
-    >>> values_of("first_discrepancy", Result({}, {0: {"complete": True, "figures": {}, "curves": curves}}))
-    {0: 0.5}
-    """
-    found = result.values(quantity)
-    if quantity == "first_discrepancy":
-        return {**{s: v for s in result.seeds_done if (v := first_of_curve(result.runs[s])) is not None}, **found}
-    if "_to_" not in quantity:
-        return found
-    counted = quantity.split("_to_")[0]
-    whole = {s: float(result.runs[s]["rounds"]) for s in result.seeds_done}
-    return {**(whole if counted == "rounds" else result.values(counted)), **found}
-
-
-def first_of_curve(run: Mapping[str, Any]) -> float | None:
-    """The discrepancy of round 1, if the curve of a run begins there.
-
-    >>> first_of_curve({"curves": {"round": [2], "discrepancy": [0.5]}}) is None
-    True
-    """
-    curves = run.get("curves", {})
-    return curves["discrepancy"][0] if curves.get("discrepancy") and curves["round"][0] == 1 else None
 
 
 def published(relation: Relation, known: Known) -> float | None:
