@@ -51,7 +51,7 @@ lint: .venv/dev ## format, lint, types, import contracts
 	@$(BIN)/lint-imports --no-logo
 
 docs: .venv/docs ## the documentation as a site, in build/site; fails on a dead link
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q $(ARGS)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
 	@echo "Open build/site/index.html (for the search: $(BIN)/python -m http.server -d build/site)"
 
 test-docs: .venv/dev ## the tests of the documentation: examples, links, lists, quoted figures, notebooks
