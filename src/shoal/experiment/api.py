@@ -228,7 +228,7 @@ def execute(
         summary["stopped"] = last.stopped
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None, prepared.config)
     if folder is not None:
-        write_data(folder.path, Remembered.of(plan.federation))
+        write_data(folder.path, Remembered.of(plan.federation, prepared.config["fingerprint"]))
         about = about_of(plan.layout, result.signature.to_json(), prepared.label)
         save_models(folder.path / "models", result.serving, plan.layout, about)
         folder.finish(summary, result.groups)

@@ -44,7 +44,7 @@ def card(run: Run, models: Mapping[str, Mapping[str, Any]], onnx: bool = False) 
         f"* {len(source.ids):,} clients with {int(source.roster.sizes_N.sum()):,} training samples",
         f"* inputs: {_inputs(signature.preprocess, signature.shape, signature.dtype)}",
         f"* {signature.classes} classes{_names(signature.class_names)}",
-        f"* fingerprint of the data: `{config.get('fingerprint', source.fingerprint())}`",
+        f"* fingerprint of the data: `{config['fingerprint']}`",
         "",
         *_columns(signature.preprocess),
         "## Models",
