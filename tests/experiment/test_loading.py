@@ -102,3 +102,12 @@ def test_a_table_is_prepared_by_what_the_folder_remembers(tmp_path: Path) -> Non
     assert run.predict_proba("a", new).tolist() != run.predict_proba("b", new).tolist()
     with pytest.raises(BadInput, match="the table has no column 'age'"):
         again.predict("a", {"weight": [1]})
+
+
+def test_a_run_that_stopped_early(tmp_path: Path) -> None:
+    run = shoal.run("fedavg", rounds=30, stop="score:patience=1", engine="serial", out=tmp_path / "r", lr=0.0)
+    assert run.summary["rounds"] < 30
+    again = shoal.load(tmp_path / "r")
+    assert again.summary["stopped"] == run.summary["stopped"]
+    x = np.full((2, 1, 8, 8), 9, np.uint8)
+    assert again.predict_proba("00", x).tolist() == run.predict_proba("00", x).tolist()

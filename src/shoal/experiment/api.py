@@ -204,6 +204,8 @@ def execute(
     trackers = make_trackers(settings.track, folder) if folder is not None else []
     everybody: list[Observer] = [stopping, memory, *files, *trackers, *observers]
     rows: list[Row] = []  # of a run without a folder; with one they are on disk
+    if folder is not None:
+        write_data(folder.path, Remembered.of(plan.federation, prepared.config["fingerprint"]))
     try:
         for o in everybody:
             o.start(played, prepared.label, begin.round if begin else 0)
