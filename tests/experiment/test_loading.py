@@ -111,3 +111,13 @@ def test_a_run_that_stopped_early(tmp_path: Path) -> None:
     assert again.summary["stopped"] == run.summary["stopped"]
     x = np.full((2, 1, 8, 8), 9, np.uint8)
     assert again.predict_proba("00", x).tolist() == run.predict_proba("00", x).tolist()
+
+
+def test_a_regression_comes_back(tmp_path: Path) -> None:
+    rows = {"client": ["a", "b"] * 20, "age": [30.0, None, 50.0, 40.0] * 10, "cost": np.arange(40) / 7}
+    fed = Federation.from_table(rows, label="cost", impute="mean", standardise=True)
+    run = shoal.run("fedavg", fed, task="regression", score="mae", rounds=2, engine="serial", out=tmp_path / "r")
+    again = shoal.load(tmp_path / "r")
+    assert again.history.score == run.history.score and again.history.score.name == "mae"
+    new = {"age": [None, 70.0]}
+    assert again.predict("a", new).tolist() == run.predict("a", new).tolist()
