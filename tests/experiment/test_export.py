@@ -82,7 +82,7 @@ def test_the_card_says_what_one_must_know(tmp_path: Path) -> None:
         "# Models of the table",
         f"* 4 clients with {run.plan.federation.roster.sizes_N.sum()} training samples",
         "* inputs: 2 columns of a table, which become 5 numbers",
-        "* 2 classes: 0 = no, 1 = yes",
+        "* targets: 2 classes: 0 = no, 1 = yes",
         f"| `group_0.safetensors` | {groups.count(0)} | {run.history.score.show(value)} |",
         "| `rounds` | 2 |",
         "| `ifca.groups` | 2 |",
@@ -127,6 +127,38 @@ def test_a_model_of_the_users_own_needs_its_code(toy: Federation, tmp_path: Path
     np.testing.assert_allclose(model.predict_proba(x), run.predict_proba("c00", x), atol=1e-6)
     with pytest.raises(BadInput, match="the model does not fit the tensors of"):
         shoal.load_model(file, model=lambda: torch.nn.Linear(6, 4))
+
+
+def test_numbers_leave_as_numbers(tmp_path: Path) -> None:
+    """A regression says values; what an own task says only its code knows."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    clients = {name: (x, x @ [1.0, 2.0, 3.0]) for name in "ab"}
+    run = shoal.run("fedavg", Federation.from_arrays(clients), task="regression", rounds=3, lr=0.05, engine="serial")
+    model = shoal.load_model(run.export(tmp_path / "r") / "group_0.safetensors")
+    np.testing.assert_allclose(model.predict(x), run.predict("a", x), atol=1e-5)
+    assert model.about["score"]["name"] == "rmse" and "* targets: 1 numbers" in (tmp_path / "r/README.md").read_text()
+    for one in (model, run):
+        with pytest.raises(BadInput, match="not probabilities; use"):
+            one.predict_proba(*((x,) if one is model else ("a", x)))
+    own = shoal.Objective(said=lambda outputs: outputs * 2)
+    run = shoal.run("fedavg", Federation.from_arrays(clients), task=own, rounds=1, engine="serial")
+    model = shoal.load_model(run.export(tmp_path / "o") / "group_0.safetensors")
+    assert model(torch.zeros(2, 3)).shape == (2, 1)
+    with pytest.raises(BadInput, match=r"said by its user's own task; take them as model\(x\)"):
+        model.predict(x)
+
+
+@pytest.mark.slow
+def test_onnx_of_a_regression(tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    rows = {"client": ["a", "b"] * 20, "age": [30.0, None, 50.0, 40.0] * 10, "cost": np.arange(40) / 7}
+    fed = Federation.from_table(rows, label="cost", impute="mean", standardise=True)
+    run = shoal.run("fedavg", fed, task="regression", rounds=2, engine="serial")
+    run.export(tmp_path, onnx=True)
+    session = onnxruntime.InferenceSession(tmp_path / "group_0.onnx", providers=["CPUExecutionProvider"])
+    said = session.run(["values"], {"x": np.array([[np.nan], [70.0]])})[0]
+    np.testing.assert_allclose(said, run.predict("a", {"age": [None, 70.0]}), atol=1e-5)
 
 
 @pytest.mark.slow

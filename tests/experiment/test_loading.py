@@ -102,3 +102,22 @@ def test_a_table_is_prepared_by_what_the_folder_remembers(tmp_path: Path) -> Non
     assert run.predict_proba("a", new).tolist() != run.predict_proba("b", new).tolist()
     with pytest.raises(BadInput, match="the table has no column 'age'"):
         again.predict("a", {"weight": [1]})
+
+
+def test_a_run_that_stopped_early(tmp_path: Path) -> None:
+    run = shoal.run("fedavg", rounds=30, stop="score:patience=1", engine="serial", out=tmp_path / "r", lr=0.0)
+    assert run.summary["rounds"] < 30
+    again = shoal.load(tmp_path / "r")
+    assert again.summary["stopped"] == run.summary["stopped"]
+    x = np.full((2, 1, 8, 8), 9, np.uint8)
+    assert again.predict_proba("00", x).tolist() == run.predict_proba("00", x).tolist()
+
+
+def test_a_regression_comes_back(tmp_path: Path) -> None:
+    rows = {"client": ["a", "b"] * 20, "age": [30.0, None, 50.0, 40.0] * 10, "cost": np.arange(40) / 7}
+    fed = Federation.from_table(rows, label="cost", impute="mean", standardise=True)
+    run = shoal.run("fedavg", fed, task="regression", score="mae", rounds=2, engine="serial", out=tmp_path / "r")
+    again = shoal.load(tmp_path / "r")
+    assert again.history.score == run.history.score and again.history.score.name == "mae"
+    new = {"age": [None, 70.0]}
+    assert again.predict("a", new).tolist() == run.predict("a", new).tolist()

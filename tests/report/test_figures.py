@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.report.records import HOSTILE
 
@@ -18,7 +19,7 @@ from shoal.report import headline
 from shoal.report.figure import Figure, NoFigure
 from shoal.report.figures import COMPARISON, RUN, compared, curves, of_run
 from shoal.report.figures.diagnostics import silhouette
-from shoal.report.figures.groups import flow
+from shoal.report.figures.groups import flow, labels
 from shoal.report.figures.similarity import neighbours, plane
 from shoal.report.loaded_run import LoadedRun, read_run, read_runs
 from shoal.report.story import run_story
@@ -288,3 +289,17 @@ def test_a_run_without_a_whole_round_shows_its_best_with_its_coverage(runs: dict
         elif found.key in ("accuracy", "seeds", "traffic"):
             assert {row[-1] for row in found.rows if row[0] == "some"} == {"8 of 12 clients"}
             assert {row[-1] for row in found.rows if row[0] == "all"} == {None}
+
+
+def test_classes_are_called_by_their_names(tmp_path: Path) -> None:
+    """Where the data have names; a run of an earlier version, or with other names than classes, has numbers."""
+    rows = {"client": list("aabb") * 10, "x": np.arange(40) % 7, "label": ["<i>cat</i>", "dog"] * 20}
+    fed = shoal.Federation.from_table(rows, test=0.5)
+    shoal.run("ifca", fed, groups=2, rounds=1, engine="serial", out=tmp_path / "r")
+    found = labels(read_run(tmp_path / "r"))
+    assert isinstance(found, Figure)
+    assert {row[1] for row in found.rows} == {"<i>cat</i>", "dog"}
+    assert found.layout["xaxis"]["ticktext"] == ["&lt;i&gt;cat&lt;/i&gt;", "dog"]
+    (tmp_path / "r" / "data.json").unlink()
+    bare = labels(read_run(tmp_path / "r"))
+    assert isinstance(bare, Figure) and {row[1] for row in bare.rows} == {0, 1}

@@ -138,7 +138,7 @@ class Remembered:
         mark: The fingerprint of the data.
 
     >>> from shoal.data import build
-    >>> kept = Remembered.of(build("digits"))
+    >>> kept = Remembered.of(build("digits"), "4f2a")
     >>> len(kept.ids), kept.shape, kept.sample().dtype
     (20, (1, 8, 8), dtype('float32'))
     >>> kept.client("07")
@@ -155,17 +155,18 @@ class Remembered:
     mark: str = ""
 
     @classmethod
-    def of(cls, source: Source) -> Remembered:
+    def of(cls, source: Source, mark: str) -> Remembered:
         """What is remembered of a federation.
 
         Args:
             source: With its data.
+            mark: Its fingerprint.
 
         Returns:
             The same without them.
         """
         roster, signature = source.roster, Signature.of(source)
-        return cls(source.name, source.ids, roster.sizes_N, signature, source.truth, roster.tags, source.fingerprint())
+        return cls(source.name, source.ids, roster.sizes_N, signature, source.truth, roster.tags, mark)
 
     @property
     def classes(self) -> int:

@@ -204,6 +204,8 @@ def execute(
     trackers = make_trackers(settings.track, folder) if folder is not None else []
     everybody: list[Observer] = [stopping, memory, *files, *trackers, *observers]
     rows: list[Row] = []  # of a run without a folder; with one they are on disk
+    if folder is not None:
+        write_data(folder.path, Remembered.of(plan.federation, prepared.config["fingerprint"]))
     try:
         for o in everybody:
             o.start(played, prepared.label, begin.round if begin else 0)
@@ -228,7 +230,7 @@ def execute(
         summary["stopped"] = last.stopped
     result = Run(plan, last.state, records, summary, folder.path if folder is not None else None, prepared.config)
     if folder is not None:
-        write_data(folder.path, Remembered.of(plan.federation))
+        write_data(folder.path, Remembered.of(plan.federation, prepared.config["fingerprint"]))
         about = about_of(plan.layout, result.signature.to_json(), prepared.label)
         save_models(folder.path / "models", result.serving, plan.layout, about)
         folder.finish(summary, result.groups)

@@ -43,15 +43,15 @@ def card(run: Run, models: Mapping[str, Mapping[str, Any]], onnx: bool = False) 
         "",
         f"* {len(source.ids):,} clients with {int(source.roster.sizes_N.sum()):,} training samples",
         f"* inputs: {_inputs(signature.preprocess, signature.shape, signature.dtype)}",
-        f"* {signature.classes} classes{_names(signature.class_names)}",
-        f"* fingerprint of the data: `{config.get('fingerprint', source.fingerprint())}`",
+        f"* targets: {_targets(run)}",
+        f"* fingerprint of the data: `{config['fingerprint']}`",
         "",
         *_columns(signature.preprocess),
         "## Models",
         "",
         *_models(run, models),
         "",
-        *_use(next(iter(models)), signature.preprocess, onnx),
+        *_use(next(iter(models)), signature.preprocess, onnx, run.plan.layout.objective.targets == "floats"),
         "## Settings",
         "",
         "| key | value |",
@@ -67,8 +67,11 @@ def _inputs(table: Preprocessing | None, shape: tuple[int, ...], dtype: str) -> 
     return f"{'x'.join(map(str, shape)) or 'a number'}, {dtype}"
 
 
-def _names(names: tuple[str, ...] | None) -> str:
-    return "" if names is None else ": " + ", ".join(f"{k} = {_cell(name)}" for k, name in enumerate(names))
+def _targets(run: Run) -> str:
+    task, signature = run.plan.layout.objective, run.signature
+    kind = {"classes": "classes", "labels": "labels, each 0 or 1", "tokens": "classes of tokens", "floats": "numbers"}
+    names = [f"{k} = {_cell(name)}" for k, name in enumerate(signature.class_names or ())]
+    return f"{signature.classes} {kind[task.targets]}{': ' if names else ''}{', '.join(names)}"
 
 
 def _columns(table: Preprocessing | None) -> list[str]:
@@ -90,28 +93,32 @@ def _columns(table: Preprocessing | None) -> list[str]:
 
 def _models(run: Run, models: Mapping[str, Mapping[str, Any]]) -> list[str]:
     score = run.history.score
-    rows = [f"| file | clients | {score.name} |", "| --- | --- | --- |"]
+    rows = [f"| file | clients | {score.title} |", "| --- | --- | --- |"]
     for name, about in models.items():
         rows.append(f"| `{name}.safetensors` | {about['clients']} | {score.show(about['score']['value'])} |")
     whole = run.summary.get(score.key("last"))
     return [
         *rows,
         "",
-        f"Of all clients together: {score.name} {score.show(whole)}, on their own test samples in the last "
+        f"Of all clients together: {score.title} {score.show(whole)}, on their own test samples in the last "
         "round that tested everybody. A client that was not there is best given the model of a client like it.",
     ]
 
 
-def _use(name: str, table: Preprocessing | None, onnx: bool) -> list[str]:
+def _use(name: str, table: Preprocessing | None, onnx: bool, values: bool) -> list[str]:
     x = "rows" if table is not None else "x"
     what = "rows: a data frame, or a mapping of columns" if table is not None else "x: raw inputs, as the data had them"
     lines = ["## Use", "", "```python", "import shoal", f'model = shoal.load_model("{name}.safetensors")']
-    lines += [f"model.predict_proba({x})        # {what}", "```", ""]
+    lines += [f"model.{'predict' if values else 'predict_proba'}({x})        # {what}", "```", ""]
     if onnx:
         given = (
             ", B x D float64: nan for a gap, categories by number" if table is not None else ", as the data had them"
         )
-        lines += [f"`{name}.onnx` takes `x`{given}, and gives `probabilities`; preprocessing is inside.", ""]
+        lines += [
+            f"`{name}.onnx` takes `x`{given}, and gives `{'values' if values else 'probabilities'}`; preprocessing "
+            "is inside.",
+            "",
+        ]
     return lines
 
 

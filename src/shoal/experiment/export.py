@@ -16,7 +16,8 @@ from torch import nn
 from shoal.data.signature import Signature
 from shoal.errors import BadInput, ShoalError
 from shoal.experiment.card import card
-from shoal.store.exported import ExportedModel, probabilities
+from shoal.objectives import Objective
+from shoal.store.exported import ExportedModel, meant
 from shoal.store.models import about_of, save_module
 from shoal.types import Array
 
@@ -94,19 +95,19 @@ def _data(signature: Signature, clients: list[str]) -> dict[str, Any]:
     return {"data": {**signature.to_json(), "preprocess": signature.preprocess.keep(clients).to_json()}}
 
 
-class Probabilities(nn.Module):
-    """A model that says probabilities, as an ONNX file holds it."""
+class Saying(nn.Module):
+    """A model that says probabilities, or values, as an ONNX file holds it."""
 
-    def __init__(self, model: ExportedModel) -> None:
+    def __init__(self, model: ExportedModel, task: Objective) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.task = model, task
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return probabilities(self.model(x))
+        return meant(self.model(x), self.task)
 
 
 def write_onnx(path: Path, model: ExportedModel) -> None:
-    """Write a model for ONNX runtimes, its preprocessing inside: raw numbers `x` in, `probabilities` out.
+    """Write a model for ONNX runtimes, its preprocessing inside: raw numbers `x` in, `probabilities` or `values` out.
 
     The file is tried once: what it says must be what the model says.
 
@@ -129,6 +130,7 @@ def write_onnx(path: Path, model: ExportedModel) -> None:
     shape = signature.shape if signature.preprocess is None else (len(signature.preprocess.columns),)
     dtype = signature.dtype if signature.preprocess is None else "float64"
     example = torch.zeros(2, *shape, dtype=getattr(torch, dtype))
+    saying = Saying(model, model.task).eval()
     log = logging.getLogger("torch.onnx")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -136,11 +138,11 @@ def write_onnx(path: Path, model: ExportedModel) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch about itself
             torch.onnx.export(
-                Probabilities(model).eval(),
+                saying,
                 (example,),
                 path,
                 input_names=["x"],
-                output_names=["probabilities"],
+                output_names=["values" if model.task.targets == "floats" else "probabilities"],
                 dynamic_shapes=({0: torch.export.Dim("batch")},),
                 opset_version=OPSET,
                 dynamo=True,
@@ -155,7 +157,8 @@ def write_onnx(path: Path, model: ExportedModel) -> None:
     finally:
         log.setLevel(before)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    said, wanted = session.run(None, {"x": example.numpy()})[0], model.predict_proba(example)
-    if not np.allclose(said, wanted, atol=1e-4, equal_nan=True):
+    with torch.no_grad():
+        wanted = saying(example).numpy()
+    if not np.allclose(session.run(None, {"x": example.numpy()})[0], wanted, atol=1e-4, equal_nan=True):
         path.unlink()
         raise ShoalError("the ONNX file does not say what the model says; export it without onnx")

@@ -39,6 +39,7 @@ class LoadedRun:
         complete: Whether all rounds are played.
         beside: Runs of baselines next to it, with the same settings.
         sites: Of a federation, as its server last saw them; None: it was simulated.
+        class_names: What the classes are called, if the data said so.
 
     >>> LoadedRun("x", "runs/x", {"algorithm": "ifca", "ifca": {"groups": 2}}, History([]), {}).own
     {'groups': 2}
@@ -54,6 +55,7 @@ class LoadedRun:
     complete: bool = True
     beside: Sequence[LoadedRun] = ()
     sites: SitesSeen | None = None
+    class_names: Sequence[str] | None = None
 
     @property
     def algorithm(self) -> str:
@@ -139,7 +141,9 @@ def read_run(path: str | Path, beside: bool = True, inside: Path | None = None) 
     events, environment = list(read_lines(folder.path / "events.jsonl")), environment_of(folder.path)
     others = baselines(folder.path, config, inside) if beside else []
     sites, complete = read_sites(folder.path), written is not None
-    return LoadedRun(name, str(folder.path), config, history, summary, events, environment, complete, others, sites)
+    called = class_names_of(folder.path)
+    told = (events, environment, complete, others, sites, called)
+    return LoadedRun(name, str(folder.path), config, history, summary, *told)
 
 
 def strange_files(path: Path) -> list[str]:
@@ -158,9 +162,20 @@ def strange_files(path: Path) -> list[str]:
     return [path.name, *sorted(inner)] if path.is_symlink() else sorted(inner)
 
 
+def class_names_of(path: Path) -> Sequence[str] | None:
+    """What a run's data call the classes, if they do; runs of earlier versions say nothing of it."""
+    found = mapping_in(path / "data.json").get("class_names")
+    return [str(name) for name in found] if isinstance(found, list) else None
+
+
 def environment_of(path: Path) -> Mapping[str, Any]:
+    return mapping_in(path / "environment.json")
+
+
+def mapping_in(file: Path) -> Mapping[str, Any]:
+    """What a JSON file holds; nothing if it cannot be read."""
     try:
-        found: object = json.loads((path / "environment.json").read_text(encoding="utf-8"))
+        found: object = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, Mapping) else {}

@@ -50,8 +50,8 @@ def objective_of(
     task = task.with_metrics([*(objects.get(name, name) for name in asked), *more], score)
     if source is not None:
         check_targets(task, source)
-    if settings.class_weights is None:
-        return task
+    if settings.class_weights is None or (source is None and settings.class_weights == "balanced"):
+        return task  # balanced by data that are not read yet
     return replace(task, weights=weights_of(settings.class_weights, task, source))
 
 

@@ -11,12 +11,14 @@ import numpy as np
 import torch
 from torch import nn
 
+from shoal.data.columns import is_rows
 from shoal.data.preprocess import encode
 from shoal.data.signature import Signature
 from shoal.data.spec import parse
 from shoal.errors import BadInput, ShoalError, unknown
 from shoal.layout import ModelFactory, factory_of, seeded
 from shoal.models import MODELS, factory
+from shoal.objectives import Objective
 from shoal.store.models import ABOUT
 from shoal.types import Array
 
@@ -86,13 +88,21 @@ class ExportedModel(nn.Module):
         return x.to(self.dtype) if x.is_floating_point() else x.to(torch.int64)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Outputs of the model: log-odds, of which `predict_proba` makes probabilities."""
+        """Outputs of the model, such as log-odds, of which `predict_proba` makes probabilities."""
         outputs: torch.Tensor = self.module(self.inputs(x))
         return outputs
 
+    @property
+    def task(self) -> Objective:
+        """What outputs mean; a sentence where only code of the user's own knows."""
+        targets = self.about.get("targets", "classes")
+        if targets is None:
+            raise BadInput("what outputs of this model mean is said by its user's own task; take them as model(x)")
+        return Objective(targets=targets)
+
     @torch.no_grad()
     def predict_proba(self, x: Any) -> Array:
-        """The probability of every class.
+        """The probability of every class, or of every label.
 
         Args:
             x: Raw inputs, an array or a tensor; of a table also rows as they are.
@@ -100,34 +110,34 @@ class ExportedModel(nn.Module):
         Returns:
             B x C probabilities.
         """
-        raw = self.prepare(x) if self.signature.preprocess is not None and not _is_array(x) else torch.as_tensor(x)
-        return np.asarray(probabilities(self(raw)).cpu().numpy().astype(np.float64))
+        if self.task.targets == "floats":
+            raise BadInput("the model predicts numbers, not probabilities; use model.predict")
+        return np.asarray(meant(self(self._raw(x)), self.task).cpu().numpy().astype(np.float64))
 
+    @torch.no_grad()
     def predict(self, x: Any) -> Array:
-        """Classes by number.
+        """Classes by number, or whatever the model was trained to predict.
 
         Args:
             x: As for `predict_proba`.
 
         Returns:
-            B classes.
+            B predictions.
         """
-        return np.asarray(self.predict_proba(x).argmax(1))
+        return self.task.predicted(np.asarray(meant(self(self._raw(x)), self.task).cpu().numpy()))
+
+    def _raw(self, x: Any) -> torch.Tensor:
+        return self.prepare(x) if self.signature.preprocess is not None and is_rows(x) else torch.as_tensor(x)
 
 
-def _is_array(x: Any) -> bool:
-    return isinstance(x, np.ndarray | torch.Tensor)
+def meant(outputs: torch.Tensor, task: Objective) -> torch.Tensor:
+    """What outputs mean: probabilities of classes or labels, or values.
 
-
-def probabilities(outputs: torch.Tensor) -> torch.Tensor:
-    """Outputs as probabilities of classes; one output is the log-odds of class 1.
-
-    >>> probabilities(torch.tensor([[0.0]])).tolist(), probabilities(torch.tensor([[0.0, 0.0]])).tolist()
+    >>> one, two = torch.tensor([[0.0]]), torch.tensor([[0.0, 0.0]])
+    >>> meant(one, Objective(targets="classes")).tolist(), meant(two, Objective(targets="classes")).tolist()
     ([[0.5, 0.5]], [[0.5, 0.5]])
     """
-    if outputs.shape[1] == 1:
-        return torch.sigmoid(torch.cat([-outputs, outputs], 1))
-    return torch.softmax(outputs, 1)
+    return task.says(outputs).exp() if task.decides else task.says(outputs)
 
 
 def load_model(file: str | Path, model: ModelFactory | None = None, client: str | None = None) -> ExportedModel:
@@ -199,4 +209,4 @@ def _named(path: Path, about: Mapping[str, Any], signature: Signature) -> ModelF
         raise unknown(
             "model", spec.name, MODELS, "Import the file that declares it first, or give what makes it as model=..."
         )
-    return factory(spec.name, signature.shape, signature.classes, *spec.args, **spec.kwargs)
+    return factory(spec.name, signature.shape, about["outputs"], *spec.args, **spec.kwargs)

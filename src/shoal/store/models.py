@@ -68,12 +68,21 @@ def about_of(layout: Layout, data: Mapping[str, Any], algorithm: str) -> dict[st
         algorithm: What it is called.
 
     Returns:
-        A tree for JSON; `model` is None where only the user's own code makes the model.
+        A tree for JSON; `model` is None where only the user's own code makes the model, `targets` where it says what
+        outputs mean.
     """
     made = layout.factory
-    name = str(Spec(made.name, (), dict(made.args))) if isinstance(made, Named) else None
-    precision = np.dtype(layout.dtype).name
-    return {"version": __version__, "model": name, "precision": precision, "algorithm": algorithm, "data": dict(data)}
+    task = layout.objective
+    return {
+        "version": __version__,
+        "model": str(Spec(made.name, (), dict(made.args))) if isinstance(made, Named) else None,
+        "outputs": made.classes if isinstance(made, Named) else layout.outputs,
+        "precision": np.dtype(layout.dtype).name,
+        "task": task.name,
+        "targets": task.targets if task.said is None else None,
+        "algorithm": algorithm,
+        "data": dict(data),
+    }
 
 
 def personal_tensors(personal: Personal, layout: Layout) -> dict[str, Array]:

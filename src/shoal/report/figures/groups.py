@@ -180,7 +180,8 @@ def labels(loaded: LoadedRun) -> FigureOrReason:
     z = [[round(100 * n / sum(row), 2) for n in row] for _, row in counts]
     names = [text(loaded.group(k), 18) for k, _ in counts]
     classes = list(range(len(z[0])))
-    table = [[loaded.group(k), c, n] for k, row in counts for c, n in enumerate(row)]
+    called = loaded.class_names if loaded.class_names and len(loaded.class_names) == len(classes) else classes
+    table = [[loaded.group(k), called[c], n] for k, row in counts for c, n in enumerate(row)]
     trace = {
         "type": "heatmap",
         "z": z,
@@ -192,13 +193,16 @@ def labels(loaded: LoadedRun) -> FigureOrReason:
         "colorbar": bar("share (%)"),
         "xgap": 1,
         "ygap": 2,
-        "customdata": [[name] * len(classes) for name in names],
-        "hovertemplate": "%{customdata}, class %{x}: %{z} %<extra></extra>",
+        "customdata": [[f"{name}, class {text(str(word), 18)}" for word in called] for name in names],
+        "hovertemplate": "%{customdata}: %{z} %<extra></extra>",
     }
     share = f"Test samples of each class as a share of the group's, round {found['round']}."
     caption = f"{share} Rows that differ are groups that hold different data."
     ticks = {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names, "autorange": "reversed"}
-    x = axis("class", showgrid=False, zeroline=False, **({"dtick": 1} if len(classes) <= 20 else {}))
+    every: dict[str, Any] = {"dtick": 1} if len(classes) <= 20 else {}
+    if called is not classes and len(classes) <= 40:
+        every = {"tickmode": "array", "tickvals": classes, "ticktext": [text(str(word), 12) for word in called]}
+    x = axis("class", showgrid=False, zeroline=False, **every)
     layout = {"xaxis": x, "yaxis": axis("group", showgrid=False, zeroline=False, **ticks)}
     return Figure("labels", title, caption, ("group", "class", "samples"), table, [trace], layout, False, 420)
 
