@@ -74,14 +74,17 @@ function figure(found) {
     el("div", { className: "legend" }), plot, el("details", { className: "data" }, el("summary", {}, "Data")));
 }
 
+const SHORT = 24; // characters of a cell that stays on one line, as in the report
+
 function sheet(found) {
   const marked = new Set(found.marked.map(String));
-  const cell = (tag, text, row, column) => el(tag, { className: marked.has(`${row},${column}`) ? "best" : "" }, text);
+  const look = (text, row, column) => [marked.has(`${row},${column}`) && "best", text.length <= SHORT && "short"].filter(Boolean).join(" ");
+  const cell = (text, row, column) => el("td", { className: look(text, row, column) }, text);
   const body = [
     found.note ? el("p", { className: "how" }, found.note) : null,
-    el("div", { className: "scroll" }, el("table", {},
+    el("div", { className: "scroll" }, el("table", { className: "sheet" },
       el("thead", {}, el("tr", {}, found.columns.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, found.rows.map((row, r) => el("tr", {}, row.map((text, c) => cell("td", text, r, c))))))),
+      el("tbody", {}, found.rows.map((row, r) => el("tr", {}, row.map((text, c) => cell(text, r, c))))))),
   ];
   return found.folded ? el("details", { className: "sheet" }, el("summary", {}, found.title), body) : [el("h3", {}, found.title), ...body];
 }
