@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.report.conftest import PATIENCE, browser
+from tests.report.records import regression
 from tests.ui.conftest import HOSTILE, HOSTILE_RUN
 
 from shoal.analysis.compare import compare
@@ -102,14 +103,14 @@ def test_the_list_says_what_the_records_say(page: Any, address: str, shown: Path
 def test_the_filter_and_the_order(page: Any, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("tbody tr")
-    everything = page.locator("tbody tr").count()
+    everything = page.locator("tr[data-path]").count()
     page.fill("#filter", "ifca seed=1")
-    assert page.locator("tbody tr").count() == 1 < everything
+    assert page.locator("tr[data-path]").count() == 1 < everything
     page.fill("#filter", "no such thing")
     assert page.locator("tbody tr").count() == 0
     page.fill("#filter", "sweep")
     page.get_by_role("button", name="best %").click()
-    best = [float(t) for t in page.locator("tbody td.number:nth-of-type(6)").all_inner_texts()]
+    best = [float(t) for t in page.locator("tr[data-path] td.number:nth-of-type(6)").all_inner_texts()]
     assert best == sorted(best, reverse=True)
     assert len(best) == 4
 
@@ -151,6 +152,93 @@ def test_a_comparison_by_clicks(page: Any, address: str, shown: Path) -> None:
     page.fill("#target", "1")
     page.press("#target", "Enter")
     page.wait_for_selector("text=rounds to target")
+
+
+def test_a_sweep_is_one_line_that_folds_and_chooses_its_runs(page: Any, address: str) -> None:
+    page.goto(address)
+    sweep = page.locator("tr[data-sweep=sweep]")
+    assert "4 runs · fedavg, ifca" in sweep.inner_text() and "4 / 4 runs" in sweep.inner_text()
+    inner = page.locator("tr.inner")
+    assert inner.count() == 4
+    assert inner.first.get_by_role("link").inner_text() in {f"{a}-seed={s}" for a in ("fedavg", "ifca") for s in (0, 1)}
+    fold = sweep.get_by_role("button")
+    fold.press("Enter")
+    assert inner.count() == 0 and fold.get_attribute("aria-expanded") == "false"
+    page.fill("#filter", "ifca seed=1")
+    assert inner.count() == 1  # what is looked for is shown
+    page.fill("#filter", "")
+    sweep.get_by_role("checkbox").check()
+    assert page.locator("#compare").inner_text() == "compare 4"
+    sweep.get_by_role("link", name="compare").click()
+    page.wait_for_function(DRAWN)
+
+
+def test_the_keyboard_stays_where_it_was_when_runs_change(page: Any, address: str, shown: Path) -> None:
+    page.goto(address)
+    focus = "() => document.activeElement.dataset.focus ?? document.activeElement.tagName"
+    path = "sweep/ifca-seed=1"
+    row(page, path).get_by_role("checkbox").press("Space")  # the list is made anew
+    assert page.evaluate(focus) == f"tick {path}"
+    page.get_by_role("button", name="ARI").press("Enter")
+    assert page.evaluate(focus) == "head ARI"
+    row(page, path).get_by_role("link").focus()
+    shutil.copytree(shown / path, shown / "another")
+    try:
+        row(page, "another").wait_for()  # news from the server
+        assert page.evaluate(focus) == f"run {path}"
+        page.keyboard.press("Enter")
+        page.wait_for_function(DRAWN)
+        page.locator("#figure-accuracy .legend button").first.press("Enter")  # the figure is drawn anew
+        page.wait_for_selector("#figure-accuracy .legend button[aria-pressed=false]")
+        assert page.evaluate(focus) == "legend group 0"
+        summary = page.locator("details.sheet summary").first
+        summary.press("Enter")
+        records = shown / path / "records.jsonl"
+        kept = records.read_text()
+        records.write_text(kept.rsplit("\n", 2)[0] + "\n")  # one round less, so that the page is asked for again
+        page.wait_for_function("() => document.getElementById('round').textContent === 'round 2 of 3'")
+        page.wait_for_function("() => document.querySelector('.subtitle').textContent.startsWith('2 ')")
+        assert str(page.evaluate(focus)).startswith("sheet ")
+        records.write_text(kept)
+    finally:
+        shutil.rmtree(shown / "another")
+
+
+def test_a_page_says_that_it_is_loading(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("tbody tr")
+    page.route("**/api/page*", lambda route: None)  # an answer that never comes
+    page.goto(f"{address}#/run/{quote('sweep/ifca-seed=0', safe='')}")
+    page.wait_for_selector(".problem")
+    assert page.locator(".problem").inner_text() == "loading …"
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_score_that_is_no_share_is_shown_and_aimed_at_as_it_is(page: Any, address: str, shown: Path) -> None:
+    for name, values in (("fedavg", [0.9, 0.6]), ("ifca", [0.5, 0.25])):
+        regression(shown / f"rmse-{name}", values, name)
+    try:
+        page.goto(address)
+        row(page, "rmse-ifca").wait_for()
+        cells = row(page, "rmse-ifca").locator("td.number").all_inner_texts()
+        assert [c.split() for c in cells[:3]] == [["0.25", "RMSE"], ["0.25"], ["0.275"]]
+        page.fill("#filter", "rmse")
+        page.get_by_role("button", name="best").click()
+        assert page.locator("tr[data-path] .name a").all_inner_texts() == ["rmse-ifca", "rmse-fedavg"]  # the best first
+        page.get_by_role("button", name="all shown").click()
+        page.click("#compare")
+        page.wait_for_selector("#figure-rmse")
+        assert page.inner_text("label").strip() == "target RMSE"
+        page.fill("#target", "0.55")
+        page.press("#target", "Enter")
+        page.wait_for_selector("text=rounds to target")
+        table = page.locator("table").first
+        head = table.locator("th").all_inner_texts().index("rounds to target")
+        rounds = [row.locator("td").all_inner_texts()[head] for row in table.locator("tbody tr").all()]
+        assert rounds == ["1", "-"]  # as they were chosen: the best first
+    finally:
+        for name in ("fedavg", "ifca"):
+            shutil.rmtree(shown / f"rmse-{name}")
 
 
 def test_a_running_run_is_followed(page: Any, address: str, shown: Path) -> None:

@@ -209,6 +209,14 @@ def test_the_dashboard_asks_for_nothing_but_what_there_is() -> None:
     assert words <= {"run", "state"}
 
 
+def test_another_score_has_its_metric_as_a_label() -> None:
+    config = {"rounds": 1, "score": "rmse", "score_better": "lower", "score_percent": False}
+    found = {s.metric: s for s in samples_of("a", config, "running", [{"round": 1, "rmse": 12.5, "worst": 20.0}], None)}
+    assert (found["shoal_score"].value, found["shoal_score"].labels) == (12.5, {"run": "a", "metric": "rmse"})
+    assert found["shoal_worst_tenth_score"].value == 20.0
+    assert not {"shoal_accuracy", "shoal_worst_tenth_accuracy"} & found.keys()
+
+
 def test_every_metric_is_told_of_some_run() -> None:
     """What METRICS names is what samples have, so that the dashboard asks for what there is."""
     row = {"round": 1, "groups": 1, "accuracy": 1, "worst": 1, "test_loss": 1, "loss": 1, "group_size": [1]}

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.report.records import regression
 from tests.ui.conftest import HOSTILE_RUN
 
 from shoal.errors import RunFolderError
@@ -34,7 +35,7 @@ def test_entries_say_what_the_records_say(folder: Path) -> None:
         history, summary = Folder(folder / path).history(), Folder(folder / path).summary()
         assert summary is not None
         assert (entry.round, entry.best, entry.bytes) == (summary["rounds"], summary["best_accuracy"], summary["bytes"])
-        assert (entry.accuracy, entry.worst) == (history[-1]["accuracy"], history[-1]["worst"])
+        assert (entry.score, entry.worst) == (history[-1]["accuracy"], history[-1]["worst"])
         assert list(entry.curve) == [round(r["accuracy"], 4) for r in history if "accuracy" in r]
         assert entry.state == "complete"
 
@@ -128,3 +129,16 @@ def test_the_sites_of_a_federation_are_in_the_list_and_on_its_page(copy: Path) -
     assert runs.look()["sweep/ifca-seed=1"].sites == ""
     first = document_of([run], copy)["sections"][0]
     assert first["title"] == "Sites" and [row[0] for row in first["sheets"][0]["rows"]] == ["north", "south"]
+
+
+def test_runs_of_a_sweep_name_it(folder: Path) -> None:
+    entries = Runs(folder).look()
+    assert {path: e.sweep for path, e in entries.items()} == {p: "sweep" if "/" in p else "" for p in entries}
+    assert {e.sweep for e in Runs(folder / "sweep").look().values()} == {""}  # what is shown is the sweep itself
+
+
+def test_another_score_is_told_with_its_name_and_direction(tmp_path: Path) -> None:
+    regression(tmp_path / "run", [0.9, 0.3, 0.5])
+    entry = Runs(tmp_path).look()["run"]
+    assert (entry.metric, entry.percent, entry.better) == ("RMSE", False, "lower")
+    assert (entry.score, entry.best, entry.worst, entry.curve) == (0.5, 0.3, 0.55, (0.9, 0.3, 0.5))

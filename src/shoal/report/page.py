@@ -28,6 +28,7 @@ from shoal.report.theme import THEMES
 from shoal.version import __version__
 
 FOLDER = files("shoal.report")
+SHORT = 24  # characters of a cell that stays on one line; longer ones may break, so that tables fit the page
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,7 @@ def render(page: Page) -> str:
         hashes=[digest(script) for script in scripts],
         data=embedded(data),
         version=__version__,
+        short=SHORT,
     )
 
 

@@ -21,7 +21,7 @@ def document_of(folders: Sequence[Path], root: Path, target: float | None = None
     Args:
         folders: of the runs.
         root: the folder that is shown; nothing outside is read.
-        target: an accuracy; a comparison then tells how many rounds and megabytes it took.
+        target: a value of the score; a comparison then tells how many rounds and megabytes it took.
 
     Returns:
         The page for a browser; empty if no run has begun.

@@ -140,7 +140,7 @@ def target_of(request: Request) -> float | None:
     try:
         return float(text) if text else None
     except ValueError as e:
-        raise BadInput("a target is an accuracy between 0 and 1") from e
+        raise BadInput("a target is a number, such as an accuracy between 0 and 1") from e
 
 
 async def sentence(request: Request, error: Exception) -> Response:

@@ -9,10 +9,12 @@ from typing import Any
 
 from shoal.analysis.measured import number, numbers
 from shoal.loop.row import Row
+from shoal.scores import ACCURACY, Score, score_of
 from shoal.store.sites_file import SitesSeen
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("running", "complete", "silent")
+SCORED = ("shoal_score", "shoal_worst_tenth_score")  # have the metric as a label
 METRICS: Mapping[str, tuple[str, str]] = {  # name: kind and what it is
     "shoal_run_info": ("gauge", "A run; its settings are labels."),
     "shoal_run_state": ("gauge", "1 for the state that a run is in, 0 for the others."),
@@ -27,6 +29,8 @@ METRICS: Mapping[str, tuple[str, str]] = {  # name: kind and what it is
     "shoal_group_clients": ("gauge", "Clients of a group."),
     "shoal_accuracy": ("gauge", "Accuracy over all clients in the last tested round, between 0 and 1."),
     "shoal_worst_tenth_accuracy": ("gauge", "Mean accuracy of the worst-served tenth of the clients."),
+    "shoal_score": ("gauge", "The score of a run, whatever metric that is, in the last tested round."),
+    "shoal_worst_tenth_score": ("gauge", "Mean score of the worst-served tenth of the clients."),
     "shoal_test_loss": ("gauge", "Test loss over all clients in the last tested round."),
     "shoal_training_loss": ("gauge", "Training loss of the last round."),
     "shoal_sites": ("gauge", "Sites of a federation, by state."),
@@ -74,11 +78,13 @@ def samples_of(
     for one in STATES:
         yield Sample("shoal_run_state", {"run": run, "state": one}, one == state)
     found: dict[str, Any] = {"shoal_rounds_planned": config.get("rounds")}
+    score = score_of(config)
     if rows:
-        found |= figures_of(rows)
+        found |= figures_of(rows, score)
     for metric, value in found.items():
         if number(value) is not None:
-            yield Sample(metric, {"run": run}, value)
+            named_by = {"metric": score.name} if metric in SCORED else {}
+            yield Sample(metric, {"run": run, **named_by}, value)
     for (task, way), sent in traffic_of(rows).items():
         yield Sample("shoal_bytes_total", {"run": run, "task": task, "direction": way}, sent)
     for k, clients in enumerate(numbers(last(rows, "group_size")) or ()):
@@ -87,8 +93,8 @@ def samples_of(
         yield from samples_of_sites(run, sites)
 
 
-def figures_of(rows: Sequence[Row]) -> dict[str, Any]:
-    """The figures that need no more labels than the run."""
+def figures_of(rows: Sequence[Row], score: Score) -> dict[str, Any]:
+    """The figures that need no more labels than the run, and for a score its metric."""
     seconds = [number(row.get("time", {}).get("round")) or 0.0 for row in rows]
     return {
         "shoal_rounds_total": rows[-1]["round"],
@@ -98,7 +104,9 @@ def figures_of(rows: Sequence[Row]) -> dict[str, Any]:
         "shoal_left_out_total": sum(number(row.get("left_out")) or 0 for row in rows),
         "shoal_groups": last(rows, "groups"),
         "shoal_accuracy": last(rows, "accuracy"),
-        "shoal_worst_tenth_accuracy": last(rows, "worst"),
+        "shoal_worst_tenth_accuracy": last(rows, "worst") if score == ACCURACY else None,
+        "shoal_score": last(rows, score.name),
+        "shoal_worst_tenth_score": last(rows, "worst"),
         "shoal_test_loss": last(rows, "test_loss"),
         "shoal_training_loss": last(rows, "loss"),
     }

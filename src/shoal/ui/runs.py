@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from shoal.analysis.measured import number
@@ -18,6 +18,7 @@ from shoal.loop.history import HIDDEN, History, summarise
 from shoal.loop.row import Row
 from shoal.report.figures.curves import whom
 from shoal.report.loaded_run import environment_of, strange_files
+from shoal.scores import score_of
 from shoal.store.folder import Folder, flatten
 from shoal.store.sites_file import NAME as SITES
 from shoal.store.sites_file import SitesSeen, read_sites
@@ -50,8 +51,11 @@ class Entry:
     version: int = 0
     state: State = "silent"
     round: int = -1  # played; -1: none yet
-    accuracy: float | None = None
-    whom: str = ""  # the accuracy is about, if not all clients
+    metric: str = "accuracy"  # what the score is called
+    percent: bool = True
+    better: str = "higher"
+    score: float | None = None
+    whom: str = ""  # the score is about, if not all clients
     best: float | None = None
     best_whom: str = ""
     worst: float | None = None
@@ -62,6 +66,7 @@ class Entry:
     curve: tuple[float, ...] = ()
     sites: str = ""  # of a federation: how many are there
     watched: float = 0.0  # when its server last looked
+    sweep: str = ""  # the folder of the sweep it belongs to, from the one that is shown
     problem: str = ""  # why the folder cannot be read
 
     def document(self) -> dict[str, Any]:
@@ -198,6 +203,7 @@ def refresh(path: str, watched: Watched) -> None:
             watched.heard = time.monotonic()
         entry = replace(entry, sites=seen.words, watched=seen.at)
     complete = (watched.folder / "summary.json").is_file()
+    entry = replace(entry, sweep=sweep_of(path, watched.folder))
     state = state_of(complete, time.monotonic() - watched.heard, entry.seconds / max(entry.round, 1))
     entry = replace(entry, state=state, problem=problem or watched.odd)
     watched.entry = before if entry == before else replace(entry, version=entry.version + 1)
@@ -205,10 +211,13 @@ def refresh(path: str, watched: Watched) -> None:
 
 def describe(path: str, watched: Watched) -> Entry:
     """The entry of a run from what was read of it."""
-    config, rows = watched.config, watched.rows
-    tested = [r for r in rows if r.get("accuracy") is not None]
+    config, rows, score = watched.config, watched.rows, score_of(watched.config)
+    tested = [r for r in rows if r.get(score.name) is not None]
     entry = Entry(
         path,
+        metric=score.title,
+        percent=score.percent,
+        better=score.better,
         algorithm=str(config.get("algorithm", "?")),
         seed=int(config.get("seed", 0)),
         settings=flatten(config),
@@ -217,22 +226,28 @@ def describe(path: str, watched: Watched) -> Entry:
     )
     if not rows:
         return entry
-    found = summarise(History(rows))
-    partial = found["best_accuracy"] is None and "best_partial_accuracy" in found
+    found = summarise(History(rows, score))
+    partial = found[score.key("best")] is None and score.key("best_partial") in found
     return replace(
         entry,
         round=found["rounds"],
-        accuracy=number(tested[-1]["accuracy"]) if tested else None,
+        score=number(tested[-1][score.name]) if tested else None,
         whom=whom(tested[-1]) if tested else "",
-        best=number(found["best_partial_accuracy" if partial else "best_accuracy"]),
+        best=number(found[score.key("best_partial" if partial else "best")]),
         best_whom=clients_of(found["best_partial_clients"], found["best_partial_of"]) if partial else "",
         worst=number(tested[-1].get("worst")) if tested else None,
         groups=number(found["groups"]),
         ari=number(rows[-1].get("ari")),
         bytes=found["bytes"],
         seconds=found["seconds"],
-        curve=tuple(round(r["accuracy"], 4) for r in thin(tested, CURVE)),
+        curve=tuple(float(f"{r[score.name]:.4g}") for r in thin(tested, CURVE)),
     )
+
+
+def sweep_of(path: str, folder: Path) -> str:
+    """The sweep that a run belongs to: the folder it lies in, if that is one and below the one that is shown."""
+    parent = PurePath(path).parent
+    return str(parent) if parent.name and (folder.parent / "sweep.json").is_file() else ""
 
 
 def started_at(environment: Mapping[str, Any]) -> float | None:

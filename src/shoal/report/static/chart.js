@@ -89,8 +89,10 @@ const ShoalChart = (() => {
       delete layout.meta;
       if (touch) layout.dragmode = false;
       await Plotly.react(this.plot, traces, layout, config);
+      const held = this.box.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
       this.choices();
       this.legend();
+      if (held !== undefined) [...this.box.querySelectorAll("[data-focus]")].find((one) => one.dataset.focus === held)?.focus({ preventScroll: true });
       this.plot.dataset.drawn = "true";
     }
 
@@ -101,7 +103,7 @@ const ShoalChart = (() => {
       row.replaceChildren();
       put(row, "span", {}, this.meta.choice);
       this.meta.options.forEach((option, i) => {
-        const button = put(row, "button", { type: "button", "aria-pressed": String(i === this.active) }, option.label);
+        const button = put(row, "button", { type: "button", "aria-pressed": String(i === this.active), "data-focus": `choice ${option.label}` }, option.label);
         button.onclick = () => { this.active = i; this.draw(); };
       });
     }
@@ -116,7 +118,7 @@ const ShoalChart = (() => {
       row.replaceChildren();
       if (names.size < 2) return;
       for (const [name, trace] of names) {
-        const button = put(row, "button", { type: "button", "aria-pressed": String(!this.hidden.has(name)) });
+        const button = put(row, "button", { type: "button", "aria-pressed": String(!this.hidden.has(name)), "data-focus": `legend ${name}` });
         button.append(swatch(trace));
         put(button, "span", {}, plain(name));
         button.onclick = () => { this.hidden.delete(name) || this.hidden.add(name); this.draw(); };

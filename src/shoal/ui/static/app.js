@@ -1,12 +1,14 @@
 // The pages: a list of runs, one run, several runs side by side. The address after # says which.
 
-import { book, bytes, el, number, percent, plotly, progress, share, spark, state, when } from "./parts.js";
+import { book, bytes, el, keepingFocus, number, plotly, progress, score, spark, state, valued, when } from "./parts.js";
 
 const page = document.getElementById("page");
 const runs = new Map(); // path -> entry
 const chosen = new Set(); // paths ticked for a comparison
+const folded = new Map(); // sweep -> whether a reader folded it
 let filter = "", order = { by: "started", down: true };
 let folder = ""; // the name of what is shown
+const LOADING = "loading …";
 let view = null; // what is on the page: { update(paths), end() }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -40,13 +42,18 @@ function listen() {
 
 const called = (path) => (path === "." ? folder : path); // a folder that is one run has its own name
 
+const FEW = 8; // runs of a sweep that is unfolded unless a reader folds it
+const good = (entry, value) => (value === null ? -Infinity : entry.better === "lower" ? -value : value);
+const compareLink = (paths) => `#/compare/${paths.map(encodeURIComponent).join("/")}`;
+const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+
 const COLUMNS = [
   ["run", (e) => e.path],
   ["started", (e) => e.started ?? -1],
   ["progress", (e) => e.round / Math.max(1, e.rounds)],
-  ["accuracy %", (e) => e.accuracy ?? -1],
-  ["best %", (e) => e.best ?? -1],
-  ["worst tenth %", (e) => e.worst ?? -1],
+  ["score", (e) => good(e, e.score)],
+  ["best", (e) => good(e, e.best)],
+  ["worst tenth", (e) => good(e, e.worst)],
   ["models", (e) => e.groups ?? -1],
   ["ARI", (e) => e.ari ?? -2],
   ["sent", (e) => e.bytes],
@@ -81,37 +88,93 @@ function list() {
     return found.sort((a, b) => (order.down ? up(b, a) : up(a, b)));
   }
 
+  // Where all runs shown have one score, heads say which; else every row does.
+  const metrics = () => new Set([...runs.values()].filter((e) => !e.problem).map((e) => `${e.metric}${e.percent ? " %" : ""}`));
+  function title(name) {
+    const [only, ...more] = metrics();
+    if (!["score", "best", "worst tenth"].includes(name)) return name;
+    if (!only || more.length) return name;
+    return only === "accuracy %" && name !== "score" ? `${name} %` : name === "score" ? only : `${name} ${only}`;
+  }
+
   function head([name], i) {
     const turn = () => ((order = { by: name, down: order.by === name ? !order.down : true }), fill());
     const arrow = order.by === name ? (order.down ? " ↓" : " ↑") : "";
-    return el("th", { className: i > 2 ? "number" : "" }, el("button", { className: "head", type: "button", onclick: turn }, name + arrow));
+    const sort = order.by === name ? (order.down ? "descending" : "ascending") : "none";
+    return el("th", { className: i > 2 ? "number" : "", ariaSort: sort },
+      el("button", { className: "head", type: "button", onclick: turn, "data-focus": `head ${name}` }, title(name) + arrow));
   }
 
   function row(entry) {
     const tick = el("input", {
-      type: "checkbox", checked: chosen.has(entry.path), ariaLabel: `compare ${entry.path}`,
+      type: "checkbox", checked: chosen.has(entry.path), ariaLabel: `compare ${entry.path}`, "data-focus": `tick ${entry.path}`,
       onchange: () => (tick.checked ? chosen.add(entry.path) : chosen.delete(entry.path), fill()),
     });
     const about = [entry.algorithm, entry.settings.data, entry.settings.model, `seed ${entry.seed}`, entry.sites && entry.state !== "complete" && `${entry.sites} sites online`].filter(Boolean).join(" · ");
-    const cells = [share(entry.best, entry.best_whom), percent(entry.worst), String(entry.groups ?? "–"), number(entry.ari), bytes(entry.bytes)];
-    return el("tr", { "data-path": entry.path, className: entry.problem ? "broken" : "" },
+    const cells = [score(entry, entry.best, entry.best_whom), valued(entry, entry.worst), String(entry.groups ?? "–"), number(entry.ari), bytes(entry.bytes)];
+    const name = entry.sweep ? entry.path.slice(entry.sweep.length + 1) : called(entry.path);
+    const mixed = metrics().size > 1;
+    const metric = mixed ? el("div", { className: "muted" }, entry.metric + (entry.percent ? " %" : "")) : null;
+    return el("tr", { "data-path": entry.path, className: [entry.problem && "broken", entry.sweep && "inner"].filter(Boolean).join(" ") },
       el("td", { className: "tick" }, tick),
-      el("td", { className: "name" }, el("a", { href: `#/run/${encodeURIComponent(entry.path)}` }, called(entry.path)),
+      el("td", { className: "name" }, el("a", { href: `#/run/${encodeURIComponent(entry.path)}`, "data-focus": `run ${entry.path}` }, name),
         el("div", { className: "muted" }, entry.problem || about)),
       el("td", { className: "when muted" }, when(entry.started)),
       el("td", { className: "far" }, el("div", {}, `${Math.max(0, entry.round)} / ${entry.rounds}`), progress(entry)),
-      el("td", { className: "number accuracy" }, spark(entry.curve), share(entry.accuracy, entry.whom)),
+      el("td", { className: `number score${entry.percent && !mixed ? " percent" : ""}` }, spark(entry.curve), score(entry, entry.score, entry.whom), metric),
       cells.map((cell) => el("td", { className: "number" }, cell)),
       el("td", { className: "how" }, state(entry)));
   }
 
+  // A sweep: one line for its runs, which it shows or hides.
+  const isFolded = (sweep, members) => !filter.trim() && (folded.get(sweep) ?? members.length > FEW);
+  function sweepRow(sweep, members) {
+    const all = members.every((e) => chosen.has(e.path)), some = members.some((e) => chosen.has(e.path));
+    const tick = el("input", {
+      type: "checkbox", checked: all, indeterminate: some && !all, ariaLabel: `compare all of ${sweep}`, "data-focus": `all ${sweep}`,
+      onchange: () => (members.forEach((e) => (tick.checked ? chosen.add(e.path) : chosen.delete(e.path))), fill()),
+    });
+    const closed = isFolded(sweep, members);
+    const turn = el("button", {
+      className: "fold", type: "button", ariaExpanded: String(!closed), "data-focus": `fold ${sweep}`, onclick: () => (folded.set(sweep, !closed), fill()),
+    }, closed ? "▸ " : "▾ ", sweep);
+    const methods = [...new Set(members.map((e) => e.algorithm))].sort(), done = members.filter((e) => e.state === "complete").length;
+    const best = members.toSorted((a, b) => good(b, b.best) - good(a, a.best))[0];
+    const sum = (of) => members.reduce((total, e) => total + of(e), 0);
+    const played = { rounds: sum((e) => e.rounds), round: sum((e) => Math.max(0, e.round)), state: done === members.length ? "complete" : members.some((e) => e.state === "running") ? "running" : "silent" };
+    return el("tr", { className: "sweep", "data-sweep": sweep },
+      el("td", { className: "tick" }, tick),
+      el("td", { className: "name" }, turn, el("div", { className: "muted" }, `${plural(members.length, "run")} · ${methods.join(", ")}`)),
+      el("td", { className: "when muted" }, when(members.map((e) => e.started).filter(Boolean).sort((a, b) => a - b)[0])),
+      el("td", { className: "far" }, el("div", {}, `${done} / ${members.length} runs`), progress(played)),
+      el("td", { className: "number score" }, el("a", { href: compareLink(members.toSorted((a, b) => a.started - b.started || (a.path < b.path ? -1 : 1)).map((e) => e.path)), "data-focus": `compare ${sweep}` }, "compare")),
+      el("td", { className: "number", title: `the best of its runs: ${best.path}` }, valued(best, best.best)),
+      ["", "", "", ""].map(() => el("td", { className: "number" })),
+      el("td", { className: "how" }, state(played)));
+  }
+
+  // Runs in their order; those of a sweep together, where the first of them stands.
+  function lines(found) {
+    const made = [], met = new Set();
+    for (const entry of found) {
+      if (!entry.sweep) made.push(row(entry));
+      if (!entry.sweep || met.has(entry.sweep)) continue;
+      met.add(entry.sweep);
+      const members = found.filter((e) => e.sweep === entry.sweep);
+      made.push(sweepRow(entry.sweep, members), ...(isFolded(entry.sweep, members) ? [] : members.map(row)));
+    }
+    return made;
+  }
+
   function fill() {
     const found = shown();
-    heads.replaceChildren(el("th"), ...COLUMNS.map(head), el("th"));
-    body.replaceChildren(...found.map(row));
-    count.textContent = found.length === runs.size ? `${runs.size} runs` : `${found.length} of ${runs.size} runs`;
+    keepingFocus(page, () => {
+      heads.replaceChildren(el("th"), ...COLUMNS.map(head), el("th"));
+      body.replaceChildren(...lines(found));
+    });
+    count.textContent = found.length === runs.size ? plural(runs.size, "run") : `${found.length} of ${plural(runs.size, "run")}`;
     go.textContent = chosen.size > 1 ? `compare ${chosen.size}` : "compare";
-    go.href = `#/compare/${[...chosen].map(encodeURIComponent).join("/")}`;
+    go.href = compareLink([...chosen]);
     go.classList.toggle("off", chosen.size < 2);
     empty.hidden = runs.size > 0;
   }
@@ -127,10 +190,10 @@ function list() {
 // One run, or several side by side: asked for again when their files change, one question at a time
 
 function read(paths, title, head, parameters) {
-  const problem = el("p", { className: "problem", role: "status" }), box = el("div");
+  const problem = el("p", { className: "problem muted", role: "status" }, LOADING), box = el("div");
   page.replaceChildren(el("p", { className: "muted back" }, el("a", { href: "#/" }, "all runs")), el("h1", {}, title), head, problem, box);
   const show = book(box);
-  let busy = false, again = false, ended = false;
+  let busy = false, again = false, ended = false, drawn = false;
 
   async function go() {
     if (busy) return void (again = true);
@@ -143,9 +206,13 @@ function read(paths, title, head, parameters) {
         began = performance.now();
         const found = await ask("/api/page", [...paths.map((path) => ["path", path]), ...parameters()]);
         if (ended) return;
-        problem.textContent = found.title ? "" : "No round is played yet.";
+        problem.textContent = found.title ? (drawn ? "" : LOADING) : "No round is played yet.";
         problem.classList.toggle("muted", !found.title);
-        if (found.title) await show(found);
+        if (found.title) {
+          await show(found);
+          drawn = true;
+          problem.textContent = "";
+        }
       } catch (error) {
         problem.textContent = ended ? "" : error.message;
         problem.classList.remove("muted");
@@ -156,7 +223,8 @@ function read(paths, title, head, parameters) {
     busy = false;
   }
   go();
-  return { go, end: () => (ended = true) };
+  const asked = () => ((problem.textContent = LOADING), problem.classList.add("muted"), go()); // a reader waits for it
+  return { go, asked, end: () => (ended = true) };
 }
 
 function run(path) {
@@ -171,10 +239,12 @@ function run(path) {
 }
 
 function compare(paths) {
-  const target = el("input", { type: "number", min: 1, max: 100, step: "any", placeholder: "80", id: "target", ariaLabel: "target accuracy in percent" });
-  const head = el("label", { className: "muted" }, "target accuracy ", target, " %");
-  const reading = read(paths, `${paths.length} runs side by side`, head, () => (target.value ? [["target", target.value / 100]] : []));
-  target.addEventListener("change", reading.go);
+  const entry = runs.get(paths[0]) ?? { metric: "accuracy", percent: true };
+  const range = entry.percent ? { min: 1, max: 100, placeholder: "80" } : { placeholder: "0.5" };
+  const target = el("input", { type: "number", step: "any", id: "target", ariaLabel: `target ${entry.metric}${entry.percent ? " in percent" : ""}`, ...range });
+  const head = el("label", { className: "muted" }, `target ${entry.metric} `, target, entry.percent ? " %" : "");
+  const reading = read(paths, `${plural(paths.length, "run")} side by side`, head, () => (target.value ? [["target", target.value / (entry.percent ? 100 : 1)]] : []));
+  target.addEventListener("change", reading.asked);
   return { update: (changed) => paths.some((path) => changed.has(path)) && reading.go(), end: reading.end };
 }
 
@@ -202,8 +272,12 @@ function theme(name) {
 
 theme(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto");
 addEventListener("hashchange", route);
-const first = await ask("/api/runs");
-document.getElementById("folder").textContent = folder = first.folder;
-for (const entry of first.runs) runs.set(entry.path, entry);
-route();
-listen();
+try {
+  const first = await ask("/api/runs");
+  document.getElementById("folder").textContent = folder = first.folder;
+  for (const entry of first.runs) runs.set(entry.path, entry);
+  route();
+  listen();
+} catch (error) {
+  page.replaceChildren(el("p", { className: "problem", role: "status" }, `The runs cannot be read: ${error.message}. Load the page again.`));
+}

@@ -13,11 +13,20 @@ export function el(tag, properties = {}, ...children) {
 }
 
 const nothing = (value) => value === null || value === undefined;
-export const percent = (share) => (nothing(share) ? "–" : (100 * share).toFixed(1));
+// A value of an entry's score: in percent, or with four digits.
+export const valued = (entry, value) => (nothing(value) ? "–" : entry.percent ? (100 * value).toFixed(1) : String(Number(value.toPrecision(4))));
 export const number = (value) => (nothing(value) ? "–" : value.toFixed(2));
 export const bytes = (count) => (count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(count / 1e6).toFixed(1)} MB`);
-// A share, and whom it is about where some clients have no model yet.
-export const share = (value, whom) => (whom ? [percent(value), el("div", { className: "muted", title: "the others have no model yet" }, whom)] : percent(value));
+// A score, and whom it is about where some clients have no model yet.
+export const score = (entry, value, whom) => (whom ? [valued(entry, value), el("div", { className: "muted", title: "the others have no model yet" }, whom)] : valued(entry, value));
+
+// Whatever is made anew, the keyboard stays where it was: elements that belong together have the same data-focus.
+export function keepingFocus(root, change) {
+  const key = root.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
+  change();
+  const again = key === undefined ? null : root.querySelector(`[data-focus="${CSS.escape(key)}"]`);
+  if (again !== document.activeElement) again?.focus({ preventScroll: true });
+}
 export const when = (seconds) => nothing(seconds) ? "–" :
   new Date(1000 * seconds).toLocaleString(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 
@@ -30,7 +39,7 @@ export function spark(values) {
   };
   const svg = make("svg", { viewBox: "0 0 100 26", class: "spark", "aria-hidden": "true" });
   if (values.length > 1) {
-    const low = Math.min(...values), span = Math.max(Math.max(...values) - low, 0.02);
+    const low = Math.min(...values), span = Math.max(Math.max(...values) - low, 0.02 * Math.max(...values.map(Math.abs)), 1e-12);
     const points = values.map((v, i) => `${(100 * i) / (values.length - 1)},${23 - (20 * (v - low)) / span}`);
     svg.append(make("polyline", { points: points.join(" ") }));
   }
@@ -74,16 +83,19 @@ function figure(found) {
     el("div", { className: "legend" }), plot, el("details", { className: "data" }, el("summary", {}, "Data")));
 }
 
+const SHORT = 24; // characters of a cell that stays on one line, as in the report
+
 function sheet(found) {
   const marked = new Set(found.marked.map(String));
-  const cell = (tag, text, row, column) => el(tag, { className: marked.has(`${row},${column}`) ? "best" : "" }, text);
+  const look = (text, row, column) => [marked.has(`${row},${column}`) && "best", text.length <= SHORT && "short"].filter(Boolean).join(" ");
+  const cell = (text, row, column) => el("td", { className: look(text, row, column) }, text);
   const body = [
     found.note ? el("p", { className: "how" }, found.note) : null,
-    el("div", { className: "scroll" }, el("table", {},
+    el("div", { className: "scroll" }, el("table", { className: "sheet" },
       el("thead", {}, el("tr", {}, found.columns.map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, found.rows.map((row, r) => el("tr", {}, row.map((text, c) => cell("td", text, r, c))))))),
+      el("tbody", {}, found.rows.map((row, r) => el("tr", {}, row.map((text, c) => cell(text, r, c))))))),
   ];
-  return found.folded ? el("details", { className: "sheet" }, el("summary", {}, found.title), body) : [el("h3", {}, found.title), ...body];
+  return found.folded ? el("details", { className: "sheet" }, el("summary", { "data-focus": `sheet ${found.title}` }, found.title), body) : [el("h3", {}, found.title), ...body];
 }
 
 function words(section) {
@@ -118,10 +130,10 @@ export function book(box) {
         await charts.get(found.key).update(found.spec);
       }
     }
-    [...body.querySelectorAll(".words")].forEach((place, i) => {
+    [...body.querySelectorAll(".words")].forEach((place, i) => keepingFocus(place, () => {
       const open = [...place.querySelectorAll("details")].map((one) => one.open);
       place.replaceChildren(...words(page.sections[i]).filter(Boolean));
       [...place.querySelectorAll("details")].forEach((one, k) => (one.open = open[k] ?? false));
-    });
+    }));
   };
 }
