@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.columns import holds_words, read_table, strange
+from shoal.data.columns import holds_words, is_rows, read_table, strange
 from shoal.errors import BadInput
 
 
@@ -52,3 +53,16 @@ def test_words_with_gaps_stay_words() -> None:
     """numpy would write a gap in a list of words as the word None."""
     assert read_table({"sex": ["f", None]}).columns["sex"].tolist() == ["f", None]
     assert read_table([{"a": 1}, {"a": 2, "b": "x"}]).columns["b"].tolist() == [None, "x"]
+
+
+def test_frames_that_list_their_columns_as_polars_does() -> None:
+    class Frame:
+        columns, dtypes = ["age", "sex"], ["f64", "str"]
+
+        def __iter__(self) -> Any:
+            return iter([np.array([1.0]), np.array(["f"])])
+
+        def __getitem__(self, name: str) -> Any:
+            return np.array([1.0]) if name == "age" else np.array(["f"])
+
+    assert is_rows(Frame()) and list(read_table(Frame()).columns) == ["age", "sex"]

@@ -66,6 +66,8 @@ def test_a_federation_leaves_an_ordinary_run_folder(toy: Federation, tmp_path: P
     advise("flexcfl", flatten(folder.config()), folder.history())
     with pytest.raises(RunFolderError, match=r"federation of real sites; .* flwr run APP --run-config 'resume=true'"):
         shoal.resume(tmp_path / "run", rounds=5)
+    again = shoal.load(tmp_path / "run", model=small_net)
+    assert again.groups == run.groups and again.serving.models_KP.tobytes() == run.serving.models_KP.tobytes()
     pytest.importorskip("plotly")
     page = report(tmp_path / "run").read_text()
     assert "12 clients" in page and "Who is there" in page and "flwr run APP" in page

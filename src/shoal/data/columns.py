@@ -78,9 +78,10 @@ def read_table(table: Any) -> Columns:
     if isinstance(table, list) and table and _is_row(table[0]):
         names = list(dict.fromkeys(str(name) for row in table for name in row))
         table = {name: _cells([row.get(name) for row in table]) for name in names}
-    _check_distinct([str(c) for c in table], source)
+    heads = list(getattr(table, "columns", table))  # to go through a frame of polars gives columns, not names
+    _check_distinct([str(c) for c in heads], source)
     columns = {}
-    for name in table:
+    for name in heads:
         try:
             cells = table[name]
             columns[str(name)] = _cells(cells) if isinstance(cells, list | tuple) else np.asarray(cells)

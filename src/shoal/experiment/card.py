@@ -37,7 +37,7 @@ def card(run: Run, models: Mapping[str, Mapping[str, Any]], onnx: bool = False) 
         f"# Models of {source.name}",
         "",
         f"Trained by `{algorithm}`, a method of federated learning, over {run.summary['rounds']} rounds with Shoal "
-        f"{__version__}: {kind}. The data stayed with their clients; these files hold none of them.",
+        f"{__version__}: {kind}. The files hold no sample of the data.",
         "",
         "## Data",
         "",

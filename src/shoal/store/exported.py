@@ -202,7 +202,8 @@ def _named(path: Path, about: Mapping[str, Any], signature: Signature) -> ModelF
     """What makes the module of a file by its name."""
     if about["model"] is None:
         raise ShoalError(
-            f"the model of {path} is made by code of its user's own; give what makes it: load_model(file, model=...)"
+            f"the model of {path} has no name: code of its user's own made it, or its method changed it; give what "
+            "makes it: load_model(file, model=...)"
         )
     spec = parse(about["model"])
     if spec.name not in MODELS:
