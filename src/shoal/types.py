@@ -456,7 +456,13 @@ class Select(Protocol):
 
 
 def option(
-    default: Any, help: str, *, low: float | None = None, key: str | None = None, alias: str | None = None
+    default: Any,
+    help: str,
+    *,
+    low: float | None = None,
+    key: str | None = None,
+    alias: str | None = None,
+    without_labels: Any = None,
 ) -> Any:
     """A hyper-parameter of an algorithm: its default, one line of help, the least value, and its key if that is
     not its name.
@@ -467,6 +473,7 @@ def option(
         low: The least value.
         key: Its name on the command line, if that is not the field's.
         alias: Another name there, which other methods have for the same.
+        without_labels: The value with which label histograms are not needed; None: they never are.
 
     Returns:
         A field of a dataclass.
@@ -474,4 +481,5 @@ def option(
     >>> option(1.0, "strength of the proximal term", low=0).metadata["help"]
     'strength of the proximal term'
     """
-    return field(default=default, metadata={"help": help, "low": low, "key": key, "alias": alias})
+    told = {"help": help, "low": low, "key": key, "alias": alias, "without_labels": without_labels}
+    return field(default=default, metadata=told)

@@ -67,7 +67,9 @@ class FedGroup(Algorithm):
     eta_g: float = option(0.0, "inter-group learning rate", low=0)
     inter_group: InterGroupMode = option("normalised", "inter-group aggregation: normalised or paper (departure D12)")
     mu: float = option(0.0, "proximal coefficient inside groups", low=0)
-    migration: Migration = option("off", "who drifted joins the nearest group again: off, aligned or counts")
+    migration: Migration = option(
+        "off", "who drifted joins the nearest group again: off, aligned or counts", without_labels="off"
+    )
     diagnostics: bool = option(False, "measure in every round what FlexCFL's theorem speaks of; costs gradients")
     select: Select = Random()
     solver: Solver = SGD()

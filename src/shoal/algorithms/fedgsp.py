@@ -60,7 +60,7 @@ class FedGSP(Algorithm):
     alpha: float = option(2.0, "rate of that growth", low=0)
     beta: Beginning = option("auto", "f(1), and step of the growth; auto: 10 for 368 clients, in proportion", low=1)
     kappa: float = option(0.3, "share of the groups that trains in a round")
-    grouping: Literal["icg", "random"] = option("icg", "how groups are made: icg, or random")
+    grouping: Literal["icg", "random"] = option("icg", "how groups are made: icg, or random", without_labels="random")
     regroup: Literal["round", "once"] = option("round", "when: anew in every round, or once and for all")
     seats: Seats = option("all", "who is in ICG's groups: all clients, or equal groups and the rest sits out")
     histograms: Histograms = option("counts", "what ICG compares: label counts, or their shares")

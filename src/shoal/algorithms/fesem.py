@@ -69,7 +69,9 @@ class FeSEM(Algorithm):
     distance: Distance = option("euclidean", "how far clients lie from centres: euclidean, or cosine (departure D90)")
     weights: Weights = option("uniform", IMPORTANCE, alias="weighting")
     when: When = option("after", "E step after training, or before, by the last solution (D88)", key="e_step")
-    migration: Migration = option("off", "with e_step=before: who drifted has an E step at once: off, aligned, counts")
+    migration: Migration = option(
+        "off", "with e_step=before: who drifted has an E step at once: off, aligned, counts", without_labels="off"
+    )
     em_steps: int = option(1, "E and M steps a round; 0: until nothing changes", low=0)
     refill: bool = option(True, "give an empty group the client farthest from its centre", key="reseed")
     clusterability_every: int = option(0, "rounds between measurements of B; 0: never", low=0)

@@ -24,4 +24,6 @@ class FlexCFL(FedGroup):
     4
     """
 
-    migration: Migration = option("aligned", "who drifted joins the nearest group again: off, aligned or counts")
+    migration: Migration = option(
+        "aligned", "who drifted joins the nearest group again: off, aligned or counts", without_labels="off"
+    )

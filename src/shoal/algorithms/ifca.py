@@ -48,7 +48,9 @@ class IFCA(Algorithm):
         "uniform", "weights of the mean: all alike, by samples, or the first client alone (departure D87)"
     )
     init_min_share: float = option(0.0, "re-draw the start until every model is chosen by this share of clients", low=0)
-    migration: Migration = option("off", "who drifted chooses anew at once: off, aligned or counts")
+    migration: Migration = option(
+        "off", "who drifted chooses anew at once: off, aligned or counts", without_labels="off"
+    )
     select: Select = Random()
     solver: Solver = SGD()
 

@@ -15,7 +15,7 @@ from shoal.data.federation import Source
 from shoal.errors import BadInput
 from shoal.flower.messages import record_of, to_content
 from shoal.flower.nodes import Nodes
-from shoal.flower.records import LOST, Answered, Asked, pack, portable, printable
+from shoal.flower.records import LOST, Answered, Asked, TaskName, pack, portable, printable
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key
@@ -165,6 +165,7 @@ class Flower:
             units=tuple(replace(unit, which=place.get(unit.which, -1)) for unit in units),
             memories={c: memory for c in sorted(who) if (memory := self._kept.of(c))},
             needed={c: self._needed(c) for c in sorted(who)},
+            task=TaskName.of(self._layout.objective),
         )
         seen: dict[int, str] = {}
         copy = pack(asked, seen)

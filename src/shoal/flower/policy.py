@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import BadInput
+from shoal.metrics import METRICS
+from shoal.objectives import Objective, Sum
 from shoal.types import Task
 
 __all__ = ["Allowed", "Policy", "default_policy", "policy_text", "read_policy"]
 
+KINDS = ("classes", "labels", "tokens", "floats")  # of targets
 EPSILON = 2.0  # the least noise of a label histogram that the default policy asks for
 TIMES = 10  # that a client tells one by default: the mean of many would have little noise left
 
@@ -87,7 +90,7 @@ def default_policy() -> Policy:
         The policy of a site that has none of its own.
 
     >>> default_policy().tasks["Evaluate"].leaves
-    ('right', 'total', 'loss')
+    ('right', 'total', 'loss', 'right_labels', 'labels', 'confidence', ..., 'absolute_error', 'squared_error')
     """
     tasks = {type(task).__name__: Allowed(tuple(task.fields)) for task in modest()}
     tasks["LabelHistogram"] = Allowed(("histogram",), {"epsilon": EPSILON}, TIMES)
@@ -100,8 +103,23 @@ def modest() -> tuple[Task, ...]:
     from shoal.solvers import SGD
 
     s = SGD()
-    counted = (t.Choose(solver=s), t.DetectShift(), t.Evaluate(per_class=False), t.LabelHistogram(epsilon=EPSILON))
+    evaluate = t.Evaluate(per_class=False, sums=modest_sums())
+    counted = (t.Choose(solver=s), t.DetectShift(), evaluate, t.LabelHistogram(epsilon=EPSILON))
     return (*counted, t.Losses(), t.Nearest(s, s), t.StoreDirections(), t.Train(s), t.TrainInStages(s, s))
+
+
+def modest_sums() -> tuple[Sum, ...]:
+    """What metrics add up that is not guarded.
+
+    >>> [name for name, _, _ in modest_sums()][:3]
+    ['right_labels', 'labels', 'confidence']
+    """
+    found: dict[str, Sum] = {}
+    for metric in METRICS.values():
+        for kind in KINDS if not metric.kinds else metric.kinds:
+            task = Objective(targets=kind, metrics=(metric,))  # type: ignore[arg-type]
+            found |= {s.name: s for s in task.sums((2, 2) if kind == "tokens" else (2,)) if not s.guarded}
+    return tuple(found.values())
 
 
 HEAD = """\

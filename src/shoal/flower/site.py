@@ -159,13 +159,14 @@ class SiteAtWork:
 
     def _opened(self, asked: Asked) -> Net:
         """The model of the run, checked against what the server has."""
-        mark = pack((asked.model, asked.arithmetic)).tree, asked.precision, asked.digest
+        mark = pack((asked.model, asked.arithmetic, asked.task)).tree, asked.precision, asked.digest
         if self._net is None or self._net[0] != mark:
             if asked.arithmetic.kernel == "native" and native() is None:
                 raise BadInput(f"this site has no native kernel ({why_none()}); run with kernel=torch")
             if asked.arithmetic.bfloat16:
                 check_bfloat16(asked.arithmetic.device)
-            layout = Layout.of(self._factory(asked.model), self._source().sample(), asked.precision)
+            sample = self._source().sample()
+            layout = Layout.of(self._factory(asked.model), sample, asked.precision, asked.task.objective)
             if layout.digest() != asked.digest:
                 raise BadInput("the model of this site is not the server's: the apps or the versions of torch differ")
             self._net = mark, Net(layout, asked.arithmetic)

@@ -27,7 +27,7 @@ from shoal.setup.arithmetic import choose_arithmetic, local_steps
 from shoal.setup.options import build_algorithm, config_with_values
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import SOLVER_KEYS, Settings
-from shoal.setup.task import check_outputs, objective_of, outputs_for, score_keys
+from shoal.setup.task import check_method, check_outputs, objective_of, outputs_for, score_keys
 from shoal.store.folder import OWN
 from shoal.types import Algorithm, Array
 
@@ -108,6 +108,7 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
     if isinstance(chosen, str):
         chosen = build_algorithm(chosen, asked.own, settings, clients)
     task = objective_of(settings, asked.objective, asked.metrics, source)
+    check_method(task, chosen)
     layout = make_layout(settings, asked.model, source, chosen, task)
     asked_for = cohort_size(settings, clients)
     steps = local_steps(chosen.solver, source.roster.sizes_N, asked_for, settings.rounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
@@ -17,9 +18,9 @@ from shoal.objectives import Objective, find_metric, find_objective
 from shoal.records import IGNORED
 from shoal.scores import ACCURACY, Score
 from shoal.setup.settings import Settings
-from shoal.types import Array
+from shoal.types import Algorithm, Array
 
-__all__ = ["check_outputs", "objective_of", "outputs_for", "score_keys"]
+__all__ = ["check_method", "check_outputs", "objective_of", "outputs_for", "score_keys"]
 
 
 def objective_of(
@@ -48,10 +49,11 @@ def objective_of(
     score = objects[settings.score].name if settings.score in objects else settings.score
     more = [objects[settings.score]] if settings.score in objects else []
     task = task.with_metrics([*(objects.get(name, name) for name in asked), *more], score)
-    if source is not None:
-        check_targets(task, source)
-    if settings.class_weights is None or (source is None and settings.class_weights == "balanced"):
-        return task  # balanced by data that are not read yet
+    if source is None:
+        return task
+    check_targets(task, source)
+    if settings.class_weights is None:
+        return task
     return replace(task, weights=weights_of(settings.class_weights, task, source))
 
 
@@ -81,6 +83,18 @@ def check_kind(task: Objective, name: str, y: Array) -> None:
         raise BadInput(f"{told}, and task={task.name} learns a class for every place of a sequence, {IGNORED} for none")
 
 
+def check_method(task: Objective, algorithm: Algorithm) -> None:
+    """One sentence if a method compares label histograms and the targets of the task are no classes."""
+    if task.targets != "floats" or not dataclasses.is_dataclass(algorithm):
+        return
+    for field in dataclasses.fields(algorithm):
+        free, value = field.metadata.get("without_labels"), getattr(algorithm, field.name)
+        if free is not None and value != free:
+            key = field.metadata.get("key") or field.name
+            told = f"{key}={value} compares label histograms, and the targets of task={task.name} are no classes"
+            raise BadInput(f"{told}; give {key}={free}")
+
+
 def outputs_for(task: Objective, source: Source) -> int:
     """How many outputs a model by name is to have."""
     if task.targets in ("classes", "tokens"):
@@ -96,11 +110,11 @@ def check_outputs(task: Objective, layout: Layout, source: Source) -> None:
         raise BadInput(f"the model gives {prod(layout.output_shape)} numbers per sample but targets have {n}")
 
 
-def weights_of(text: str, task: Objective, source: Source | None) -> tuple[float, ...]:
+def weights_of(text: str, task: Objective, source: Source) -> tuple[float, ...]:
     """The weights that `class_weights` asks for: numbers, or such that every class weighs the same in all.
 
     >>> from shoal.objectives import CLASSIFICATION
-    >>> weights_of("1,10", CLASSIFICATION, None)
+    >>> weights_of("1,10", CLASSIFICATION, Federation.from_arrays({"a": (np.zeros((4, 1)), [0, 0, 0, 1])}))
     (1.0, 10.0)
     """
     if text != "balanced":
@@ -108,11 +122,11 @@ def weights_of(text: str, task: Objective, source: Source | None) -> tuple[float
             weights = tuple(float(word) for word in text.split(","))
         except ValueError as e:
             raise BadInput(f"class_weights={text} is not possible: give balanced, or a number per class: 1,10") from e
-        n = None if source is None else outputs_for(task, source)
-        if min(weights) < 0 or (n is not None and len(weights) != n):
+        n = outputs_for(task, source)
+        if min(weights) < 0 or len(weights) != n:
             raise BadInput(f"class_weights={text} is not possible: give {n} numbers from 0 on, one per class")
         return weights
-    if source is None or source.in_memory is None:
+    if source.in_memory is None:
         raise BadInput("class_weights=balanced counts the labels of all clients, which lie elsewhere; give numbers")
     return balanced(task, source.in_memory)
 

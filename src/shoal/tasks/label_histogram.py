@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.errors import BadInput
 from shoal.net import Net
+from shoal.records import IGNORED
 from shoal.seeds import Key
 from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Task
 
@@ -47,7 +48,7 @@ class LabelHistogram(Task):
     def __call__(
         self, net: Net, models: Array | None, data: ClientData, memory: Memory, key: Key
     ) -> tuple[Answer, Memory]:
-        counts_C = np.bincount(data.labels(self.split), minlength=net.layout.classes)
+        counts_C = label_counts(net, data, self.split)
         if self.epsilon is not None:
             counts_C = np.maximum(counts_C + whole_laplace(self.epsilon, len(counts_C), key.private("noise").rng()), 0)
         return {"histogram": counts_C}, memory
@@ -57,6 +58,27 @@ class LabelHistogram(Task):
 
     def work(self, samples: int, models: int) -> tuple[int, int]:
         return 0, 0
+
+
+def label_counts(net: Net, data: ClientData, split: str) -> Array:
+    """How many samples of a split are of each class: of tokens those that count, of labels those that are 1.
+
+    Floats are of no class: all of them are counted as the first.
+
+    Args:
+        net: Knows the task and the classes.
+        data: A client's samples.
+        split: Which of them.
+
+    Returns:
+        C whole numbers.
+    """
+    targets, y, classes = net.layout.objective.targets, data.labels(split), net.layout.classes
+    if targets == "classes":
+        return np.bincount(y, minlength=classes)
+    if targets == "labels":
+        return np.pad(y.sum(0).astype(np.int64), (0, classes - y.shape[1]))
+    return np.bincount(y[y != IGNORED] if targets == "tokens" else np.zeros(len(y), np.int64), minlength=classes)
 
 
 def whole_laplace(epsilon: float, n: int, rng: np.random.Generator) -> Array:

@@ -12,6 +12,7 @@ from shoal.layout import Layout
 from shoal.measures import client_cold_start, nearest_directions
 from shoal.net import Net
 from shoal.seeds import Key
+from shoal.tasks.label_histogram import label_counts
 from shoal.tasks.train import Train
 from shoal.tasks.train_in_stages import train_cohort_in_stages, train_in_stages
 from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Solver, Task
@@ -114,7 +115,7 @@ def sent(models: Array | None) -> dict[str, Array]:
 
 def histogram(net: Net, data: ClientData) -> Array:
     """Label counts of the training samples."""
-    return np.bincount(data.labels("train"), minlength=net.layout.classes)
+    return label_counts(net, data, "train")
 
 
 def nearest(net: Net, data: ClientData, memory: Mapping[str, Any], solver: Solver, key: Key) -> int:
