@@ -26,7 +26,7 @@ SHAPE, CLASSES = (3, 16, 16), 7  # for models that take any
 def by_torch(layout: Layout, sample: Array) -> float:
     net = Net(layout)
     net.module.eval()
-    return count_with_torch(net, net.tensor(sample), torch.zeros(1, dtype=torch.int64))
+    return count_with_torch(net, net.tensor(sample))
 
 
 def refuse(*_: Any) -> float:

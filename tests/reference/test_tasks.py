@@ -164,7 +164,7 @@ def test_class_weights_change_what_is_learned_and_are_told_by_hand() -> None:
 
 def test_labels_are_learned_and_measured() -> None:
     federation = tags_of_songs()
-    run = shoal.run("fedavg", federation, task="multilabel", **QUIET)
+    run = shoal.run("fedavg", federation, task="multilabel", **{**QUIET, "lr": 1.0})
     row, each = run.history[-1], [predictions(run, federation, c) for c in federation.ids]
     p, y = (np.concatenate([pair[i] for pair in each]) for i in (0, 1))
     assert p.shape[1:] == (3,) and set(run.predict("00", federation.x[:5]).ravel().tolist()) <= {0, 1}

@@ -69,23 +69,29 @@ def flops_per_sample(layout: Layout, sample: Array) -> float | None:
     if any(isinstance(m, nn.RNNBase) for m in net.module.modules()):
         return None
     net.module.eval()
-    x, y = net.tensor(sample), torch.zeros(1, dtype=torch.int64)
+    x = net.tensor(sample)
     try:
         with Counter() as own:
-            loss = net.loss(net.module(x), y)
+            loss = loss_of(net, x)
         refuse_own_gradients(loss)
         loss.backward()  # type: ignore[no-untyped-call]
         return float(own.total)
     except Unknown:
-        return count_with_torch(net, x, y)
+        return count_with_torch(net, x)
 
 
-def count_with_torch(net: Net, x: torch.Tensor, y: torch.Tensor) -> float:
+def loss_of(net: Net, x: torch.Tensor) -> torch.Tensor:
+    """The loss of a sample, of class 0; of other targets than classes a sum, as a loss multiplies no matrices."""
+    outputs: torch.Tensor = net.module(x)
+    return net.loss(outputs, torch.zeros(1, dtype=torch.int64)) if net.layout.objective.plain else outputs.sum()
+
+
+def count_with_torch(net: Net, x: torch.Tensor) -> float:
     """The same by torch's own counter, which sees every operation."""
     from torch.utils.flop_counter import FlopCounterMode
 
     with FlopCounterMode(display=False) as counter:
-        net.loss(net.module(x), y).backward()  # type: ignore[no-untyped-call]
+        loss_of(net, x).backward()  # type: ignore[no-untyped-call]
     return float(counter.get_total_flops())
 
 
