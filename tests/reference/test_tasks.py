@@ -88,7 +88,7 @@ def bin_error(y: Array, p: Array) -> float:
     hits, misses = (np.bincount(bins[y == k], minlength=BINS + 1) for k in (1, 0))
     apart = np.abs(np.subtract.outer(np.arange(3), 1)).max()  # p is rounded: a score may stand one bin further
     near = sum((hits * np.roll(misses, shift)).sum() for shift in range(-apart, apart + 1))
-    return near / 2 / max((y == 1).sum() * (y == 0).sum(), 1)
+    return float(near / 2 / max((y == 1).sum() * (y == 0).sum(), 1))
 
 
 def test_a_regression_in_fifteen_lines_finds_its_populations() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import BadInput, listing
-from shoal.experiment.evidence import TIE, Evidence, Trial, lead, tied
+from shoal.experiment.evidence import Evidence, Trial, lead, near, tied
 
 __all__ = ["Decision", "decide"]
 
@@ -39,7 +39,8 @@ class Decision:
 def decide(evidence: Evidence) -> Decision:
     """The method that served clients best in the trials; of those that did equally well the simplest.
 
-    Equal are two whose accuracies differ by no more than a point, or by no more than the standard error over clients.
+    Equal are two whose scores differ by no more than a point (of scores that are no shares, a hundredth), or by no more
+    than the standard error over clients.
 
     Args:
         evidence: What the trials showed.
@@ -57,7 +58,7 @@ def decide(evidence: Evidence) -> Decision:
     able = [t for t in evidence.trials if not t.problem]
     if not able:
         raise BadInput(f"auto has nothing to choose from: {evidence.trials[0].problem}")
-    best = max(able, key=lambda t: t.accuracy)
+    best = max(able, key=lambda t: t.score.sign * t.value)
     chosen = next(t for t in able if tied(best, t))
     one = next((t for t in able if t.algorithm == ONE), None)
     alike = one is not None and tied(best, one)
@@ -66,11 +67,10 @@ def decide(evidence: Evidence) -> Decision:
         | {"asked": evidence.asked, "drift": evidence.drift},
         note("groups", groups_says(evidence), groups=evidence.groups)
         | {"silhouette": {str(k): v for k, v in evidence.silhouette.items()}},
-        note(
-            "difference", difference_says(evidence, able, alike), distance=evidence.labels[0], chance=evidence.labels[1]
-        ),
+        note("difference", difference_says(evidence, able, alike))
+        | (dict(zip(("distance", "chance"), evidence.labels, strict=True)) if evidence.labels else {}),
         note("contest", contest_says(evidence, able), rounds=evidence.rounds)
-        | {"accuracy": {t.name: t.accuracy for t in able}}
+        | {best.score.name: {t.name: t.value for t in able}}
         | {"left_out": {t.name: t.problem for t in evidence.trials if t.problem}},
         note("choice", choice_says(evidence, able, best, chosen), algorithm=chosen.algorithm, own=dict(chosen.own))
         | {"behind": lead(best, chosen)[0], "standard_error": lead(best, chosen)[1]},
@@ -112,9 +112,11 @@ def difference_says(e: Evidence, able: Sequence[Trial], alike: bool) -> str:
     """What kind of difference: of labels, or of what inputs look like and mean."""
     if e.clients == 1:
         return "There is nobody to differ from."
-    far, chance = e.labels
     how = "different" if e.skewed else "the same"
-    head = f"Clients hold {how} classes (label shares {far:.2f} from the whole's, {chance:.2f} by chance alone)"
+    head = "Clients have numbers as targets, so that no shares of classes can be compared"
+    if e.labels is not None:
+        far, chance = e.labels
+        head = f"Clients hold {how} classes (label shares {far:.2f} from the whole's, {chance:.2f} by chance alone)"
     if not any(t.algorithm == ONE for t in able):
         return f"{head}; one model for all could not be tried."
     if len(able) == 1:
@@ -130,10 +132,10 @@ def difference_says(e: Evidence, able: Sequence[Trial], alike: bool) -> str:
 
 
 def contest_says(e: Evidence, able: Sequence[Trial]) -> str:
-    first, *others = (f"{100 * t.accuracy:.1f} %" for t in able)
-    scores = listing(
-        [f"{able[0].name} got {first} right", *(f"{t.name} {x}" for t, x in zip(able[1:], others, strict=True))]
-    )
+    score = able[0].score
+    first, *others = (score.show(t.value) for t in able)
+    had = f"got {first} right" if able[0].metric is None else f"had {score.title} {first}"
+    scores = listing([f"{able[0].name} {had}", *(f"{t.name} {x}" for t, x in zip(able[1:], others, strict=True))])
     out = "".join(f"; {t.name} was left out because {t.problem}" for t in e.trials if t.problem)
     rounds, samples = counted(e.rounds, "round"), counted(sum(able[0].total_N), "training sample")
     return f"After {rounds} each, of {samples} set aside, {scores}{out}."
@@ -151,15 +153,24 @@ def choice_says(e: Evidence, able: Sequence[Trial], best: Trial, chosen: Trial) 
     """What is run and why, and what to try next."""
     ahead, error = lead(best, chosen)
     if best is not chosen and ahead > 0:
-        equal = f"within a standard error, {100 * error:.1f}" if ahead > TIE else "within one point"
-        why = f"{best.name} was {100 * ahead:.1f} points ahead, which is {equal}, and of equals the simpler is taken"
+        equal = f"within a standard error, {far(best, error, '')}" if ahead > near(best) else within(best)
+        why = f"{best.name} was {far(best, ahead)} ahead, which is {equal}, and of equals the simpler is taken"
     else:
         rest = [t for t in able if t is not chosen]
-        second = max(rest, key=lambda t: t.accuracy) if rest else None
+        second = max(rest, key=lambda t: t.score.sign * t.value) if rest else None
         margin = lead(chosen, second)[0] if second else 0.0
-        why = f"{100 * margin:.1f} points ahead of {second.name}" if second else "nothing else could be tried"
+        why = f"{far(chosen, margin)} ahead of {second.name}" if second else "nothing else could be tried"
     words = next_words(e, able, chosen)
     return f"So {chosen.name} is run ({why}): {MEANING[kind(chosen)]}; to see more, write {words} in place of auto."
+
+
+def far(trial: Trial, ahead: float, unit: str = " points") -> str:
+    """A difference of scores in words: points of per cent, or as it is."""
+    return f"{100 * ahead:.1f}{unit}" if trial.score.percent else f"{ahead:.3g}"
+
+
+def within(best: Trial) -> str:
+    return "within one point" if best.score.percent else "within a hundredth"
 
 
 def kind(trial: Trial) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from shoal.metrics import Metric, pooled, value_of
+from shoal.scores import ACCURACY, Score
 from shoal.types import Array
 
 __all__ = ["Evidence", "Trial", "label_distance", "lead"]
 
-TIE = 0.01  # accuracies that differ by less are equal
+TIE = 0.01  # shares that differ by less are equal; of other scores a hundredth of the best
 SKEWED = 2.0  # times the distance that chance alone gives: from there on labels differ
 
 
@@ -27,6 +29,8 @@ class Trial:
         right_N: Validation samples that each client's model got right.
         total_N: How many validation samples each client has.
         problem: Why it cannot be chosen; empty: it can.
+        metric: By which it is judged; None: by accuracy.
+        sums_N: Of the metric, a row per client.
 
     >>> Trial("wecfl", {"groups": 4}, (9, 7), (10, 10)).accuracy
     0.8
@@ -37,6 +41,8 @@ class Trial:
     right_N: Sequence[int] = ()
     total_N: Sequence[int] = ()
     problem: str = ""
+    metric: Metric | None = None
+    sums_N: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -45,6 +51,29 @@ class Trial:
     @property
     def accuracy(self) -> float:
         return sum(self.right_N) / max(sum(self.total_N), 1)
+
+    @property
+    def score(self) -> Score:
+        """What it is judged by."""
+        return ACCURACY if self.metric is None else self.metric.score
+
+    @property
+    def value(self) -> float:
+        """The score of all clients' samples together."""
+        return self.accuracy if self.metric is None else value_of(self.metric, pooled(self.sums_N))
+
+    @property
+    def without_N(self) -> Array:
+        """The score without each of the clients."""
+        assert self.metric is not None
+        whole, n = pooled(self.sums_N), len(self.total_N)
+        return np.array([value_of(self.metric, {k: whole[k] - v[i] for k, v in self.sums_N.items()}) for i in range(n)])
+
+    def of_clients(self, places: Sequence[int]) -> Trial:
+        """The trial judged on some of the clients."""
+        right_N = [self.right_N[i] for i in places] if self.right_N else self.right_N
+        sums_N = {name: rows[list(places)] for name, rows in self.sums_N.items()}
+        return replace(self, right_N=right_N, total_N=[self.total_N[i] for i in places], sums_N=sums_N)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +87,8 @@ class Evidence:
         drift: What happens to the data, as it is written; empty: nothing.
         groups: How many groups the directions show in which clients learn; 1: none; 0: they were not looked for.
         silhouette: How clear each number of groups is, from -1 to 1.
-        labels: How far the clients' shares of classes lie from the whole's, and what chance alone would give.
+        labels: How far the clients' shares of classes lie from the whole's, and what chance alone would give; None: the
+            task has no classes.
         rounds: Of each trial.
         trials: The candidates, the simplest first.
 
@@ -72,14 +102,14 @@ class Evidence:
     drift: str = ""
     groups: int
     silhouette: Mapping[int, float] = field(default_factory=dict)
-    labels: tuple[float, float]
+    labels: tuple[float, float] | None
     rounds: int
     trials: Sequence[Trial]
 
     @property
     def skewed(self) -> bool:
         """Whether clients hold different classes."""
-        return self.labels[0] > SKEWED * self.labels[1]
+        return self.labels is not None and self.labels[0] > SKEWED * self.labels[1]
 
 
 def label_distance(counts_NC: Array) -> tuple[float, float]:
@@ -108,21 +138,26 @@ def label_distance(counts_NC: Array) -> tuple[float, float]:
 
 
 def lead(one: Trial, other: Trial) -> tuple[float, float]:
-    """How much more accurate a trial was than another on the same samples, and the standard error over clients.
+    """How much better a trial was than another on the same samples, and the standard error over clients.
 
-    With d_i more right answers of n_i at client i and the difference D of the accuracies, the error is
-    `sqrt(N / (N - 1) sum_i (d_i - n_i D)^2) / sum_i n_i`.
+    Of accuracies, with d_i more right answers of n_i at client i and the difference D of the accuracies, the error is
+    `sqrt(N / (N - 1) sum_i (d_i - n_i D)^2) / sum_i n_i`. Of other scores it is that of the jackknife, with the
+    differences d_i that are left without client i: `sqrt((N - 1) / N sum_i (d_i - mean d)^2)`.
 
     Args:
         one: A trial.
         other: Another on the same federation.
 
     Returns:
-        The difference of the accuracies, and its standard error (0 for one client).
+        The difference of the scores, above 0 where the first is better, and its standard error (0 for one client).
 
     >>> lead(Trial("wecfl", {}, (9, 7), (10, 10)), Trial("fedavg", {}, (8, 4), (10, 10)))
     (0.2, 0.1)
     """
+    if one.metric is not None:
+        n, left_N = len(one.total_N), one.score.sign * (one.without_N - other.without_N)
+        error = math.sqrt((n - 1) / n * float(np.square(left_N - left_N.mean()).sum())) if n > 1 else 0.0
+        return one.score.gain(one.value, other.value), error if math.isfinite(error) else 0.0
     d_N, n_N = np.subtract(one.right_N, other.right_N), np.asarray(one.total_N)
     N, D = len(n_N), float(d_N.sum() / n_N.sum())
     spread = float(np.square(d_N - n_N * D).sum())
@@ -136,4 +171,9 @@ def tied(best: Trial, other: Trial) -> bool:
     True
     """
     behind, error = lead(best, other)
-    return behind <= max(TIE, error) + 1e-12
+    return behind <= max(near(best), error) + 1e-12
+
+
+def near(best: Trial) -> float:
+    """How far another may be behind the best and still count as equal."""
+    return TIE if best.score.percent else TIE * abs(best.value)

@@ -16,15 +16,17 @@ from shoal.errors import BadInput, ShoalError
 from shoal.experiment.automatic import ONE, OWN
 from shoal.experiment.evidence import Evidence, Trial, label_distance
 from shoal.loop.plan import Plan
-from shoal.loop.record import joined, sample_places
+from shoal.loop.record import joined, sample_places, sums_by_client
 from shoal.loop.rounds import run_rounds
 from shoal.loop.row import Row
+from shoal.scores import ACCURACY
 from shoal.seeds import Key
 from shoal.setup.prepare import build_plan, cohort_size, load_federation
 from shoal.setup.resolve import Resolved
 from shoal.setup.settings import AUTO
 from shoal.table import Serving
 from shoal.tasks import Evaluate, LabelHistogram
+from shoal.types import Array
 
 __all__ = ["evidence_of", "named"]
 
@@ -79,7 +81,8 @@ def evidence_of(asked: Resolved, backend: Backend, tell: Tell) -> Evidence:
     candidates: list[tuple[str, Mapping[str, Any]]] = [(ONE, {})]
     trials, start = [], {}
     if clients > 2:
-        candidates.append(("flexcfl", {"groups": "auto", **EAGER}))
+        labelled = plan.layout.objective.targets != "floats"  # migration compares label histograms
+        candidates.append(("flexcfl", {"groups": "auto", **EAGER, **({} if labelled else {"migration": "off"})}))
     if clients > 1:
         candidates.append((OWN, {}))
     while candidates:
@@ -155,19 +158,31 @@ def trial(short: Resolved, name: str, own: Mapping[str, Any], backend: Backend) 
 
 
 def validated(trial: Trial, serving: Serving, engine: Engine, short: Resolved) -> Trial:
-    """The trial with what its models got right of the samples set aside."""
+    """The trial with what its models got right of the samples set aside, or with the sums of another score."""
     ids, settings = engine.clients.ids, short.settings
     who = tuple(ids[i] for i in sample_places(ids, TESTED, settings.seed))
     served = serving.served(who)
     if len(served) < MOST * len(who):
         return replace(trial, problem=f"it had a model for {len(served):,} of {len(who):,} clients only")
-    task, key = Evaluate("val", serving.votes), Key(settings.seed)("evaluate")
+    headline, layout = engine.layout.objective.headline_metric, engine.layout
+    task, key = Evaluate.of(layout, "val", serving.votes, False), Key(settings.seed)("evaluate")
     got = joined([engine.ask(task, *portion, key) for portion in serving.portions(served, engine.layout)])
     if len(got) < MOST * len(who):
         return replace(trial, problem=f"{len(who) - len(got):,} of {len(who):,} clients could not be tested")
-    counts = {c: (int(r), int(n)) for c, r, n in zip(got.cohort, got["right"], got["total"], strict=True)}
-    each = [counts.get(c, (0, 0)) for c in who]
-    return replace(trial, right_N=[r for r, _ in each], total_N=[n for _, n in each])
+    place = {client: i for i, client in enumerate(who)}
+    at = [place[client] for client in got.cohort]
+
+    def spread(rows: Array) -> Array:
+        """A row for everybody: 0 for those who were not tested."""
+        out: Array = np.zeros((len(who), *rows.shape[1:]), rows.dtype)
+        out[at] = rows
+        return out
+
+    trial = replace(trial, total_N=spread(got["total"]).tolist())
+    if headline.name == ACCURACY.name and layout.objective.decides:
+        return replace(trial, right_N=spread(got["right"]).tolist())
+    sums_N = {name: spread(rows) for name, rows in sums_by_client(got, layout).items()}
+    return replace(trial, metric=headline, sums_N=sums_N)
 
 
 def on_the_same_clients(trials: Sequence[Trial]) -> list[Trial]:
@@ -189,8 +204,9 @@ def on_the_same_clients(trials: Sequence[Trial]) -> list[Trial]:
     kept = np.flatnonzero(np.min([t.total_N for t in able], axis=0) > 0).tolist()
     if not len(kept):
         return [t if t.problem else replace(t, problem="no client has a sample set aside") for t in trials]
-    taken = {id(t): ([t.right_N[i] for i in kept], [t.total_N[i] for i in kept]) for t in able}
-    return [t if t.problem else replace(t, right_N=taken[id(t)][0], total_N=taken[id(t)][1]) for t in trials]
+    found = [t if t.problem else t.of_clients(kept) for t in trials]
+    unknown = f"the samples set aside do not tell the {able[0].score.title}"
+    return [t if t.problem or np.isfinite(t.value) else replace(t, problem=unknown) for t in found]
 
 
 def engine_of(plan: Plan, short: Resolved, backend: Backend) -> Engine:
@@ -200,8 +216,10 @@ def engine_of(plan: Plan, short: Resolved, backend: Backend) -> Engine:
     )
 
 
-def labels_of(plan: Plan, backend: Backend) -> tuple[float, float]:
-    """How different the classes are that clients hold at the start, and what chance alone would give."""
+def labels_of(plan: Plan, backend: Backend) -> tuple[float, float] | None:
+    """How different the classes are that clients hold at the start, and what chance alone would give; None: none."""
+    if plan.layout.objective.targets == "floats":
+        return None
     engine = Engine(backend, plan.layout, arithmetic=plan.arithmetic)
     engine.set_federation(plan.federation)
     return label_distance(engine.ask(LabelHistogram(), plan.federation.ids, None, None, Key(plan.seed))["histogram"])
