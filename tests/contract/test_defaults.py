@@ -108,7 +108,7 @@ def test_every_algorithm_is_in_the_table() -> None:
     ("part", "want"),
     [
         (tasks.Losses, {"diagnostic": False}),
-        (tasks.Evaluate, {"vote": False, "per_class": True}),
+        (tasks.Evaluate, {"vote": False, "per_class": True, "decides": True}),
         (selection.Random, {"k": 20}),
         (selection.RoundRobinThenRandom, {"k": 20}),
         (aggregators.ServerOptimiser, {"beta1": 0.9, "beta2": 0.99, "tau": 1e-3}),

@@ -100,7 +100,7 @@ def test_a_regression_in_fifteen_lines_finds_its_populations() -> None:
         data[f"{i:02}"] = (x, x @ ([1.0, 2.0, -1.0] if i % 2 else [-1.0, 0.5, 2.0]) + 0.1 * rng.normal(size=50))
     federation = shoal.Federation.from_arrays(data)
     for method in ("ifca", "wecfl"):
-        run = shoal.run(method, federation, task="regression", groups=2, rounds=15, lr=0.1, engine="serial")
+        run = shoal.run(method, federation, task="regression", groups=2, rounds=15, lr=0.1, metrics="r2")
         same = [run.groups[a] == run.groups[b] for a in data for b in data]
         assert same == [truth[a] == truth[b] for a in data for b in data]  # an adjusted Rand index of 1
         assert run.summary["best_rmse"] < 0.2 and run.history[-1]["r2"] > 0.98

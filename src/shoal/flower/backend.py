@@ -15,7 +15,8 @@ from shoal.data.federation import Source
 from shoal.errors import BadInput
 from shoal.flower.messages import record_of, to_content
 from shoal.flower.nodes import Nodes
-from shoal.flower.records import LOST, Answered, Asked, TaskName, pack, portable, printable
+from shoal.flower.records import LOST, Answered, Asked, pack, portable, printable
+from shoal.flower.task_name import TaskName
 from shoal.layout import Layout
 from shoal.net import Arithmetic
 from shoal.seeds import Key

@@ -9,11 +9,10 @@ from typing import Any
 from shoal.backends.backend import Outcome
 from shoal.backends.unit import OneClient
 from shoal.errors import BadInput
+from shoal.flower.task_name import TaskName
 from shoal.layout import ModelFactory
-from shoal.metrics import METRICS, Metric
 from shoal.models.registry import Named
 from shoal.net import Arithmetic
-from shoal.objectives import OBJECTIVES, Objective
 from shoal.seeds import Key
 from shoal.solvers import SGD, LossTerm
 from shoal.solvers.fusion import Fused
@@ -44,43 +43,6 @@ class OwnModel:
     >>> portable(lambda: None)
     OwnModel()
     """
-
-
-@dataclasses.dataclass(frozen=True)
-class TaskName:
-    """The task of a run by name, as sites know it: those of a user's own are declared in a file that sites import.
-
-    Args:
-        name: Of the task.
-        metrics: Names of what is measured.
-        weights: Of the classes.
-
-    >>> TaskName.of(OBJECTIVES["regression"]).objective.headline.name
-    'rmse'
-    """
-
-    name: str = "classification"
-    metrics: tuple[str, ...] = ("accuracy",)
-    weights: tuple[float, ...] | None = None
-
-    @classmethod
-    def of(cls, objective: Objective) -> TaskName:
-        """The name of a task; one sentence if sites cannot know it."""
-        strange = next((m.name for m in objective.metrics if isinstance(m, Metric) and m.name not in METRICS), None)
-        if objective.name not in OBJECTIVES or strange:
-            what = f"the metric {strange!r}" if strange else f"the task {objective.name!r}"
-            raise BadInput(
-                f"{what} cannot be sent to sites: declare it by name in a file that server and sites import, with "
-                "shoal.objectives.OBJECTIVES or shoal.metrics.METRICS"
-            )
-        names = tuple(m if isinstance(m, str) else m.name for m in objective.metrics)
-        return cls(objective.name, names, objective.weights)
-
-    @property
-    def objective(self) -> Objective:
-        """The task as this side knows it."""
-        found = OBJECTIVES.find(self.name)
-        return dataclasses.replace(found, metrics=self.metrics, weights=self.weights, score=found.headline.name)
 
 
 @dataclasses.dataclass(frozen=True)

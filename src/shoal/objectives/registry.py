@@ -20,7 +20,7 @@ OBJECTIVES("binary")(Objective(targets="classes", metrics=("auc", "average_preci
 OBJECTIVES("multilabel")(
     Objective(targets="labels", metrics=("auc", "average_precision", "macro_f1", "accuracy"), name="multilabel")
 )
-OBJECTIVES("regression")(Objective(targets="floats", metrics=("rmse", "mae", "r2"), name="regression"))
+OBJECTIVES("regression")(Objective(targets="floats", metrics=("rmse", "mae"), name="regression"))
 OBJECTIVES("tokens")(Objective(targets="tokens", metrics=("accuracy",), name="tokens"))
 
 
