@@ -41,7 +41,7 @@ def test_a_history_shows_its_best_round_and_its_last() -> None:
     assert repr(history) == "<History: 7 records, best RMSE 0.2 in round 1>"
     assert cells(history._repr_html_())[:9] == ["round", "RMSE", "groups", "", "1", "0.2", "2", "best", "2"]
     assert cells(history._repr_html_())[4::4] == ["1", "2", "3", "4", "5", "6"]
-    assert repr(History([{"round": 0}])) == "<History: 1 records, no round counts yet>"
+    assert repr(History([{"round": 0}])) == "<History: 1 record, no round counts yet>"
     assert cells(History([{"round": 0}])._repr_html_())[4:] == ["0", "-", "-", ""]
 
 
@@ -54,7 +54,7 @@ def test_a_run_shows_what_came_of_it(tmp_path: Path) -> None:
     assert cells(html)[-4:-2] == ["stopped", run.summary["stopped"]]
     assert cells(html)[-1].endswith("a&amp;b")
     own = shoal.run(shoal.FedAvg(solver=shoal.SGD(lr=0.1)), rounds=0, engine="serial")
-    assert repr(own) == "<Run of fedavg on digits: 20 clients, 1 models, 0 rounds, best accuracy ->"
+    assert repr(own) == "<Run of fedavg on digits: 20 clients, 1 model, 0 rounds, best accuracy ->"
 
 
 def test_everything_in_a_table_is_escaped() -> None:

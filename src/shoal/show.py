@@ -1,4 +1,4 @@
-"""Small tables for notebooks: what `_repr_html_` of federations, histories and runs gives."""
+"""How federations, histories and runs show themselves: words, and small tables for notebooks."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def html_table(title: str, rows: Iterable[Sequence[object]], heads: Sequence[str
 def cells(row: Sequence[object], named: bool) -> str:
     kinds = ["th" if named and not i else "td" for i in range(len(row))]
     return "".join(f'<{kind} style="{STYLE}">{escape(str(c))}</{kind}>' for kind, c in zip(kinds, row, strict=True))
+
+
+def counted(value: str, what: str) -> str:
+    """A number and what it counts; one of them has no s.
+
+    >>> counted("3", "models"), counted("1", "models")
+    ('3 models', '1 model')
+    """
+    return f"{value} {what.removesuffix('s') if value == '1' else what}"

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.layout import Layout
 from shoal.loop.plan import Plan, RoundResult
+from shoal.objectives import OBJECTIVES
 from shoal.observers import ProgressLine, progress_line
-from shoal.scores import ACCURACY, Score
 
 
 class Terminal(io.StringIO):
@@ -31,9 +32,9 @@ class Clock:
         return self.now
 
 
-def plan(rounds: int, score: Score = ACCURACY) -> Plan:
+def plan(rounds: int, task: str = "classification") -> Plan:
     nothing = cast(Any, None)
-    return Plan(nothing, nothing, nothing, rounds, 0, score=score)
+    return Plan(nothing, nothing, Layout(nothing, (), (), 1, objective=OBJECTIVES[task]), rounds, 0)
 
 
 def result(t: int, stopped: str | None = None, **row: Any) -> RoundResult:
@@ -108,7 +109,7 @@ def test_quick_rounds_do_not_flood_a_terminal() -> None:
 def test_a_run_that_stops_says_why() -> None:
     stream, clock = Terminal(), Clock()
     shown = ProgressLine(stream, clock)
-    shown.start(plan(9, Score("rmse", "lower", percent=False)), "fedavg", 0)
+    shown.start(plan(9, "regression"), "fedavg", 0)
     clock.now = 1.0
     shown.after_round(result(1, stopped="RMSE is 0.25, the target was 0.3", rmse=0.25))
     shown.stop()

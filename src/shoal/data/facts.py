@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.show import counted
+
 if TYPE_CHECKING:
     from shoal.data.federation import Federation
 
@@ -28,7 +30,7 @@ def facts(federation: Federation) -> dict[str, str]:
     if f.val is not None:
         found["validation samples"] = f"{f.val.sizes.sum():,}"
     found["shape"] = " x ".join(map(str, f.shape)) or "one number"
-    found["numbers a target" if f.y.dtype.kind == "f" else "classes"] = f"{f.classes:,}"
+    found["target numbers" if f.y.dtype.kind == "f" else "classes"] = f"{f.classes:,}"
     if f.truth is not None:
         found["planted groups"] = f"{len(set(f.truth.tolist())):,}"
     return found
@@ -40,7 +42,7 @@ def in_a_line(federation: Federation) -> str:
     >>> import numpy as np
     >>> from shoal import Federation
     >>> in_a_line(Federation.from_arrays({"ann": (np.eye(4), [0, 1, 0, 1])}, test=0.25, name="toy"))
-    '<Federation toy: 1 clients, 3 training samples, 1 test samples, shape 4, 2 classes>'
+    '<Federation toy: 1 client, 3 training samples, 1 test sample, shape 4, 2 classes>'
     """
-    told = [f"{what} {value}" if what == "shape" else f"{value} {what}" for what, value in facts(federation).items()]
+    told = [f"{k} {v}" if k == "shape" else counted(v, k) for k, v in facts(federation).items()]
     return f"<Federation {federation.name}: {', '.join(told)}>"

@@ -160,9 +160,9 @@ def resume(
         raise RunFolderError(
             f"{folder.path} is a federation of real sites; go on with its app: flwr run APP --run-config 'resume=true'"
         )
-    given = (("rounds", rounds), ("stop", stop), ("task", task), ("metrics", metrics or None))
-    changed: dict[str, Any] = {k: v for k, v in given if v is not None}
-    asked = asked_again(folder, config, "resume", algorithm, federation, model, changed=changed)
+    changed = {k: v for k, v in {"rounds": rounds, "stop": stop}.items() if v is not None}
+    objects = {k: v for k, v in {"task": task, "metrics": metrics or None}.items() if v is not None}
+    asked = asked_again(folder, config, "resume", algorithm, federation, model, changed={**changed, **objects})
     address = address or (asked.settings.address if engine in (None, "ray") else None)
     with open_backend(engine or config["engine"], workers or asked.settings.workers, address) as backend:
         prepared = known_again(folder, config, build_plan(asked, config.get("fingerprint")))

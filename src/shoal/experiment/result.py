@@ -23,7 +23,7 @@ from shoal.loop.plan import Plan
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.setup.options import own_keys
-from shoal.show import html_table
+from shoal.show import counted, html_table
 from shoal.table import Serving
 from shoal.tasks.evaluate import poll
 from shoal.types import Array
@@ -81,7 +81,7 @@ class Run:
 
     def __repr__(self) -> str:
         title, facts = self._facts()
-        told = [f"{what} {value}" if what.startswith("best") else f"{value} {what}" for what, value in facts.items()]
+        told = [f"{k} {v}" if k.startswith("best") else counted(v, k) for k, v in facts.items()]
         return f"<Run of {title}: {', '.join(told)}>"
 
     def _repr_html_(self) -> str:

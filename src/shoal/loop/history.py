@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from shoal.errors import ShoalError
 from shoal.loop.row import Row
 from shoal.scores import ACCURACY, Score
-from shoal.show import html_table
+from shoal.show import counted, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,7 @@ class History(Sequence[Row]):
     def __repr__(self) -> str:
         best, score = self.best(), self.score
         shown = None if best is None else f"best {score.title} {score.show(best[score.name])} in round {best['round']}"
-        return f"<History: {len(self)} records, {shown or 'no round counts yet'}>"
+        return f"<History: {counted(str(len(self)), 'records')}, {shown or 'no round counts yet'}>"
 
     def _repr_html_(self) -> str:
         best, score = self.best(), self.score

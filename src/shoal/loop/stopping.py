@@ -95,13 +95,14 @@ class Patience:
         for value, t in zip(seen.values, seen.rounds, strict=True):
             if seen.score.gain(value, best) > self.min_delta:
                 best, at = value, t
-        if seen.rounds[-1] - at < self.patience:
+        since = seen.rounds[-1] - at
+        if since < self.patience:
             return None
-        enough = f" by more than {self.min_delta:g}" if self.min_delta else ""
-        return (
-            f"{seen.what} has not improved{enough} for {seen.rounds[-1] - at} rounds; "
-            f"best {seen.score.show(best)} in round {at}"
+        enough, long = (
+            f" by more than {self.min_delta:g}" if self.min_delta else "",
+            f"{since} round{'s' * (since > 1)}",
         )
+        return f"{seen.what} has not improved{enough} for {long}; best {seen.score.show(best)} in round {at}"
 
     def check(self, score: Score) -> None:
         """Goes with every score."""
