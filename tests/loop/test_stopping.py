@@ -54,9 +54,9 @@ def test_lower_is_better_where_the_score_says_so() -> None:
     values: list[float | None] = [0.5, 0.4, 0.45, 0.6]
     assert ended(Patience(2), rows("rmse", values), Seen(RMSE)) == (
         4,
-        "rmse has not improved for 2 rounds; best 0.4 in round 2",
+        "RMSE has not improved for 2 rounds; best 0.4 in round 2",
     )
-    assert ended(Target(0.42), rows("rmse", values), Seen(RMSE)) == (2, "rmse is 0.4, the target was 0.42")
+    assert ended(Target(0.42), rows("rmse", values), Seen(RMSE)) == (2, "RMSE is 0.4, the target was 0.42")
     assert ended(Target(0.3), rows("rmse", values), Seen(RMSE)) is None
 
 
@@ -85,7 +85,7 @@ def test_time_is_that_of_all_rounds_and_ends_a_run_at_a_test() -> None:
     values: list[float | None] = [None, 0.1, None, 0.2, None, 0.3]
     assert ended(TimeLimit(25.0), rows("accuracy", values), Seen()) == (
         4,
-        "the rounds took 0:00:40, the limit was 0:00:25",
+        "the rounds took 0:40, the limit was 0:25",
     )
 
 

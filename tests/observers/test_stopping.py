@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from shoal.backends import Serial
 from shoal.errors import BadInput
 from shoal.experiment.engines_agree import digest_of
 from shoal.loop.plan import RoundResult
+from shoal.objectives import OBJECTIVES
 from shoal.store.folder import Folder, read_lines
 
 KEYS: dict[str, Any] = {"seed": 1, "lr": 0.3, "engine": "serial"}
@@ -130,6 +132,13 @@ def test_time_of_rounds_before_a_cut_counts(tmp_path: Path, seconds: float, roun
     run = shoal.resume(tmp_path)
     assert run.summary["rounds"] == rounds
     assert run.summary.get("stopped") == (None if rounds == 3 else "the rounds took 1:00:01, the limit was 1:00:00")
+
+
+def test_a_task_that_is_given_again_is_no_change(tmp_path: Path) -> None:
+    task = replace(OBJECTIVES["classification"], name="mine")
+    run = shoal.run("fedavg", rounds=5, task=task, out=tmp_path / "run", observers=[Enough(2)], **KEYS)
+    assert digest_of(shoal.resume(tmp_path / "run", task=task)) == digest_of(run)
+    assert shoal.resume(tmp_path / "run", task=task, stop="never").summary["rounds"] == 5
 
 
 def test_the_last_round_is_no_stop() -> None:

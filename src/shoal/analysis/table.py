@@ -13,6 +13,7 @@ from shoal.analysis.compare import Line, Spread, figures_for
 from shoal.analysis.quantities import Quantity
 from shoal.analysis.significance import Difference
 from shoal.errors import unknown
+from shoal.loop.words import clients_of as clients_of
 from shoal.scores import ACCURACY
 
 __all__ = ["Cell", "Comparison", "tabulate"]
@@ -181,17 +182,6 @@ def partial_cell(line: Line, quantity: Quantity) -> Cell:
     clients, of = (line.figures.get(f"best_partial_{part}") for part in ("clients", "of"))
     note = clients_of(None if clients is None else clients.mean, None if of is None else of.mean)
     return Cell(None, quantity.text(found.mean), around, note)
-
-
-def clients_of(clients: float | None, of: float | None) -> str:
-    """How many clients a figure is about, of how many; records of earlier versions do not tell the latter.
-
-    >>> clients_of(78, 1000), clients_of(78, None), clients_of(None, None)
-    ('78 of 1,000 clients', '78 clients', 'some clients')
-    """
-    if clients is None:
-        return "some clients"
-    return f"{clients:,.0f} clients" if of is None else f"{clients:,.0f} of {of:,.0f} clients"
 
 
 def partial_note(summary: Mapping[str, Any], which: Literal["best", "last"]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shoal.loop.words import clock as clock
+
 
 def percent(share: float | None) -> str:
     """
@@ -18,16 +20,6 @@ def size(count: float) -> str:
     ('0.5 MB', '12.3 GB')
     """
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
-
-
-def clock(seconds: float) -> str:
-    """
-    >>> clock(12.3), clock(3723)
-    ('0:12', '1:02:03')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def duration(seconds: float) -> str:

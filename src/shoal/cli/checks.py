@@ -113,7 +113,16 @@ def engine() -> Iterator[Finding]:
         from shoal.experiment.api import run
 
         tiny = {name: (np.eye(4, dtype=np.float32), np.arange(4) % 2) for name in "abc"}
-        run("fedavg", Federation.from_arrays(tiny), "mclr", rounds=1, engine="local", workers=1, timeout=60)
+        run(
+            "fedavg",
+            Federation.from_arrays(tiny),
+            "mclr",
+            rounds=1,
+            engine="local",
+            workers=1,
+            timeout=60,
+            progress=False,
+        )
     except Exception as e:
         detail = f"a worker could not do a tiny task ({' '.join(str(e).split())}); use engine=serial"
         yield Finding("engine local", "problem", detail, essential=True)

@@ -13,18 +13,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from shoal.analysis.table import clients_of
-from shoal.analysis.units import clock
 from shoal.cli.console import echo
 from shoal.cli.failures import Interrupted
 from shoal.errors import command
-from shoal.loop.history import coverage
 from shoal.loop.plan import Plan, RoundResult
+from shoal.loop.words import clock
 from shoal.observers import Observer
-from shoal.scores import ACCURACY, Score
+from shoal.observers.progress import due, line, score_in
 
-MIN_PAUSE = 0.9  # seconds at least between two lines in a pipe; the last round is always told
-PAUSE = 10.0  # seconds after which a pipe gets a line, though no tenth of the rounds has gone by
 SHOWN = 10  # rounds with clients left out that are told one by one
 
 
@@ -73,7 +69,7 @@ class ProgressDisplay(Observer):
                 f"{score_in(self._tested, score, short=True)}  groups {result.row.get('groups', '-')}  {left} left"
             )
             progress.update(task, completed=result.round, figures=figures)
-        elif not self._quiet and self._due(result.round, rounds, now):
+        elif not self._quiet and due(result.round, rounds, now - self._told):
             self._told = now
             words = f"{score.title} {score_in(self._tested, score)}"
             echo(self.console, self._prefix + line(self.name, result.round, rounds, words, result.row, left))
@@ -88,12 +84,6 @@ class ProgressDisplay(Observer):
 
     def warn(self, text: str) -> None:
         echo(self.console, f"warning: {text}", style="yellow")
-
-    def _due(self, round: int, rounds: int, now: float) -> bool:
-        """At the last round, at each tenth of the rounds unless that is too often, and after a silence."""
-        tenth = round > 0 and round * 10 // rounds > (round - 1) * 10 // rounds
-        silence = now - self._told
-        return round == rounds or (tenth and silence >= MIN_PAUSE) or silence >= PAUSE
 
     def _troubles(self, result: RoundResult) -> None:
         """Skipped rounds, a collapse into one group, chains of one, and the first of the clients left out."""
@@ -116,32 +106,6 @@ class ProgressDisplay(Observer):
             more = f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else ""
             first = left_out[0]
             self.warn(f"round {result.round}: client {first['client']!r} left out: {first['reason']}{more}")
-
-
-def score_in(row: Mapping[str, Any], score: Score = ACCURACY, short: bool = False) -> str:
-    """The score of a tested round, with whom it is about where some clients have no model yet.
-
-    >>> row = {"accuracy": 0.908, "partial": True, "tested": 78, "tested_of": 1000}
-    >>> score_in(row), score_in(row, short=True), score_in({"accuracy": 0.334}), score_in({})
-    ('90.8 % of 78 of 1,000 clients', '90.8 % of 78', '33.4 %', '-')
-    """
-    shown = score.show(row.get(score.name))
-    if row.get(score.name) is None or not row.get("partial"):
-        return shown
-    clients, of = coverage(row)
-    return f"{shown} of {clients if short else clients_of(clients, of)}"
-
-
-def line(name: str, round: int, rounds: int, served: str, row: Mapping[str, Any], left: str) -> str:
-    """How far a run is, in one line.
-
-    >>> line("fedavg", 10, 50, "accuracy 33.4 %", {"groups": 1, "loss": 1.934}, "0:12")
-    'fedavg  round 10/50  accuracy 33.4 %  groups 1  loss 1.93  0:12 left'
-    """
-    loss = row.get("loss")
-    parts = [name, f"round {round}/{rounds}", served, f"groups {row.get('groups', '-')}"]
-    parts += [f"loss {loss:.2f}"] if loss is not None else []
-    return "  ".join([*parts, f"{left} left"])
 
 
 def make_bar(console: Console, name: str, rounds: int, begin: int) -> tuple[Progress, TaskID]:

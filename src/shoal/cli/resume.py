@@ -70,6 +70,7 @@ def resume_run(
                 rounds=rounds,
                 stop=settings.stop,
                 observers=[display],
+                progress=False,
             )
     finish_run(path, format, quiet)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.data.digest import check_names, fingerprint
+from shoal.data.facts import facts, in_a_line
 from shoal.data.on_demand import OnDemand as OnDemand
 from shoal.data.preprocess import Preprocessing
 from shoal.data.samples import Inputs, Ragged, Samples, View
@@ -18,12 +19,13 @@ from shoal.data.source import Living as Living
 from shoal.data.source import Source as Source
 from shoal.errors import BadInput
 from shoal.seeds import Key
+from shoal.show import html_table
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 
 SPLITS = ("train", "test", "val")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Federation:
     """All clients and their data. Immutable; whatever rearranges it gives a new one that shares the arrays.
 
@@ -74,6 +76,12 @@ class Federation:
         empty = [name for name, size in zip(self.ids, self.train.sizes, strict=True) if size == 0]
         if empty:
             raise BadInput(f"client {empty[0]!r} and {len(empty) - 1} more have no training sample; use fewer clients")
+
+    def __repr__(self) -> str:
+        return in_a_line(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Federation {self.name}", facts(self).items())
 
     @property
     def in_memory(self) -> Federation:

@@ -28,7 +28,7 @@ from shoal.loop.row import Row, to_json
 from shoal.loop.stopping import Seen, stopped_event
 from shoal.metrics import Metric
 from shoal.objectives import Objective
-from shoal.observers import Files, Observer, PeakMemory, Stopping, make_trackers
+from shoal.observers import Files, Observer, PeakMemory, Stopping, make_trackers, progress_line
 from shoal.setup.prepare import Prepared, build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import AUTO
@@ -50,6 +50,7 @@ def run(
     out: str | Path | None = None,
     engine: str | Backend = "local",
     observers: Sequence[Observer] = (),
+    progress: bool | None = None,
     **settings: Any,
 ) -> Run:
     """Run one experiment.
@@ -62,6 +63,7 @@ def run(
         engine: `local` (all cores), `serial` (one thread), `ray` (a cluster), or a back end object; the result is the
             same.
         observers: Objects that are told of every round.
+        progress: Whether a line shows how far it is; None: on a terminal and in a notebook.
         settings: Keys of `shoal list keys`, and the algorithm's own.
 
     Returns:
@@ -73,7 +75,7 @@ def run(
     3
     """
     asked = resolve(algorithm, federation, model, {**settings, **engine_key(engine)})
-    return start(asked, None if isinstance(engine, str) else engine, out, observers)
+    return start(asked, None if isinstance(engine, str) else engine, out, with_line(observers, progress))
 
 
 def start(asked: Resolved, backend: Backend | None, out: str | Path | None, observers: Sequence[Observer]) -> Run:
@@ -122,6 +124,7 @@ def resume(
     rounds: int | None = None,
     stop: str | None = None,
     observers: Sequence[Observer] = (),
+    progress: bool | None = None,
 ) -> Run:
     """Go on with a run from its newest good checkpoint, to the bits an undisturbed run would have ended with.
 
@@ -140,6 +143,7 @@ def resume(
         rounds: Rounds in all, to make the run longer.
         stop: Another rule to stop by; `never` takes it away.
         observers: Objects that are told of every round.
+        progress: Whether a line shows how far it is; None: on a terminal and in a notebook.
 
     Returns:
         The run, complete.
@@ -177,7 +181,13 @@ def resume(
             elif not changed:  # one that an observer ended stays ended, though that observer may not be here
                 begin = replace(begin, stopped=folder.stopped(begin.round))
             folder.truncate_after(begin.round if begin else -1)
-            return execute(prepared, backend, folder, observers, begin)
+            return execute(prepared, backend, folder, with_line(observers, progress), begin)
+
+
+def with_line(observers: Sequence[Observer], progress: bool | None) -> Sequence[Observer]:
+    """The observers, and one that shows how far the run is, if anything is to be shown."""
+    shown = progress_line(progress)
+    return observers if shown is None else (*observers, shown)
 
 
 def execute(

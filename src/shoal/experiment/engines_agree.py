@@ -95,6 +95,8 @@ def run_engines(engines: Iterable[str], workers: int = 2, **settings: Any) -> It
     """
     for engine in engines:
         try:
-            yield Digest(engine, digest_of(run(**{**SHORT, **settings}, engine=engine, workers=workers)))
+            yield Digest(
+                engine, digest_of(run(**{**SHORT, **settings}, engine=engine, workers=workers, progress=False))
+            )
         except ShoalError as e:
             yield Digest(engine, why=str(e))

@@ -23,6 +23,7 @@ from shoal.loop.plan import Plan
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.setup.options import own_keys
+from shoal.show import counted, html_table
 from shoal.table import Serving
 from shoal.tasks.evaluate import poll
 from shoal.types import Array
@@ -79,10 +80,34 @@ class Run:
     config: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        score = self.plan.score
-        best = self.summary[score.key("best")]
-        shown = "untested" if best is None else f"best {score.title} {best:.3f}"
-        return f"<Run: {len(self.clients)} clients, {self.summary['rounds']} rounds, {shown}>"
+        title, facts = self._facts()
+        told = [f"{k} {v}" if k.startswith("best") else counted(v, k) for k, v in facts.items()]
+        return f"<Run of {title}: {', '.join(told)}>"
+
+    def _repr_html_(self) -> str:
+        title, facts = self._facts()
+        more = {"stopped": self.summary.get("stopped"), "folder": self.folder}
+        return html_table(f"Run of {title}", [*facts.items(), *((k, v) for k, v in more.items() if v is not None)])
+
+    def _facts(self) -> tuple[str, dict[str, str]]:
+        """What was run, and what came of it."""
+        score, played = self.plan.score, self.summary["rounds"]
+        best, at = self.summary.get(score.key("best")), self.summary.get("best_round")
+        found = {
+            "clients": f"{len(self.clients):,}",
+            "models": f"{self.summary.get('groups')}",
+            "rounds": f"{played} of {self.plan.rounds}" if "stopped" in self.summary else f"{played}",
+            f"best {score.title}": "-" if best is None else f"{score.show(best)} in round {at}",
+        }
+        name = self._name or type(self.plan.algorithm).__name__
+        return f"{name} on {self.plan.federation.name}", found
+
+    @property
+    def _name(self) -> str:
+        """Of the algorithm, if it has one: the one it was run by, else one of its class."""
+        given = str(self.config.get("algorithm", ""))
+        names = [name for name, cls in ALGORITHMS.items() if type(self.plan.algorithm) is cls]
+        return given if given in names else next(iter(names), "")
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -156,7 +181,7 @@ class Run:
         """What the records say that one would miss, as `shoal advise` does; an empty list if nothing stands out."""
         from shoal.analysis.advice import advise
 
-        name = next((n for n, cls in ALGORITHMS.items() if type(self.plan.algorithm) is cls), "")
+        name = self._name
         keys = own_keys(name) if name else {}
         return advise(name, {k: getattr(self.plan.algorithm, f.name) for k, f in keys.items()}, self.history)
 

@@ -16,7 +16,7 @@ from shoal.data.spec import Spec, parse
 from shoal.errors import BadInput, RunFolderError, command
 from shoal.experiment.api import resume, start
 from shoal.experiment.trials import named
-from shoal.observers import Observer
+from shoal.observers import Observer, progress_line
 from shoal.setup.options import split_keys
 from shoal.setup.prepare import build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
@@ -97,6 +97,7 @@ def sweep(
     out: str | Path | None = None,
     engine: str | Backend = "local",
     observers: ObserverFactory | None = None,
+    progress: bool | None = None,
     **pairs: Any,
 ) -> list[Path]:
     """Run every combination; the folders of the runs. A list (or text with commas) gives a key several values.
@@ -106,6 +107,7 @@ def sweep(
         out: The folder that holds a folder per run; a new one below `runs` if left out.
         engine: As for `run`.
         observers: Makes the observers of each run.
+        progress: Whether a line shows how far it is; None: on a terminal and in a notebook.
         pairs: Keys with one value or several.
 
     Returns:
@@ -126,7 +128,13 @@ def sweep(
         )
     runs = points(algorithms, {**pairs, **engine_key(engine)})
     folder = Path(out) if out is not None else fresh_path("runs", "sweep")
-    return start_sweep(runs, folder, None if isinstance(engine, str) else engine, observers)
+    shown = progress_line(progress)
+
+    def watching(name: str, number: int, total: int) -> Sequence[Observer]:
+        own = observers(name, number, total) if observers else ()
+        return own if shown is None else (*own, *shown.announce(name, number, total))
+
+    return start_sweep(runs, folder, None if isinstance(engine, str) else engine, watching)
 
 
 def start_sweep(
@@ -207,7 +215,7 @@ def run_points(
             if Folder(path).summary() is not None:
                 continue
             if (path / "config.toml").exists():
-                resume(path, engine=backend, observers=watching)
+                resume(path, engine=backend, observers=watching, progress=False)
             else:
                 start(point.resolved, backend, path, watching)
     return [folder / point.name for point in runs]

@@ -133,4 +133,4 @@ def run_over_messages(settings: Mapping[str, Any], sites: int = 3) -> shoal.Run:
             grid.nodes[s + 1] = LoopbackNode(s + 1, {**theirs, **own})
         nodes = Nodes(grid, poll=0)
         nodes.wait(sites, 0)
-        return shoal.run(federation=LivingSites(nodes), engine=Flower(nodes, "loopback"), **ours)
+        return shoal.run(federation=LivingSites(nodes), engine=Flower(nodes, "loopback"), progress=False, **ours)

@@ -105,7 +105,7 @@ def dealt(theirs: Mapping[str, str], sites: int) -> dict[str, dict[str, str]]:
 
 def verdict(algorithm: str, pairs: Mapping[str, Any], simulated: Path, out: Path) -> str:
     """Whether a simulation with the same words ends with the same models, bit for bit."""
-    shoal.run(algorithm, out=simulated, engine="serial", **pairs)
+    shoal.run(algorithm, out=simulated, engine="serial", progress=False, **pairs)
     one, two = ({p.name: p.read_bytes() for p in (path / "models").iterdir()} for path in (simulated, out))
     if one != two:
         raise ShoalError(f"the models of {out} are not those of the simulation {simulated}")

@@ -157,14 +157,15 @@ def played(grid: Any, config: ServerConfig, model: ModelFactory | None) -> shoal
     mark = Mark(before.run, federation.shape, federation.dtype, federation.classes)
     observers = [Bookkeeping(backend, nodes, out, mark)]
     if config.resume:
-        return shoal.resume(out, federation=federation, model=model, engine=backend, observers=observers)
+        return shoal.resume(
+            out, federation=federation, model=model, engine=backend, observers=observers, progress=False
+        )
     pairs = config.pairs
     named = pairs.pop("model", None)
     if model is not None and named is not None:
         raise BadInput(f"model={named} is given, and the app has a model of its own; leave one out")
-    return shoal.run(
-        config.algorithm, federation, model or named, out=out, engine=backend, observers=observers, **pairs
-    )
+    own: dict[str, Any] = {"out": out, "engine": backend, "observers": observers, "progress": False}
+    return shoal.run(config.algorithm, federation, model or named, **own, **pairs)
 
 
 def read_mark(out: Path) -> Mark:

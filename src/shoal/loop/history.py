@@ -10,22 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from shoal.errors import ShoalError
 from shoal.loop.row import Row
 from shoal.scores import ACCURACY, Score
+from shoal.show import counted, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["History", "Link", "coverage", "partial_summary", "summarise"]
 
-HIDDEN = (
-    "clients",
-    "members",
-    "labels",
-    "likeness",
-    "traffic",
-    "diagnostic",
-    "time",
-    "measures",
-)  # nested parts of a record, left out of tables
+# Nested parts of a record, left out of tables.
+HIDDEN = ("clients", "members", "labels", "likeness", "traffic", "diagnostic", "time", "measures")
+LAST = 5  # rounds that a notebook shows
 DIAGNOSTIC = ("evaluate", "losses", "gradient")  # tasks that are none of the method's in records that do not say it
 
 
@@ -74,6 +68,17 @@ class History(Sequence[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
+
+    def __repr__(self) -> str:
+        best, score = self.best(), self.score
+        shown = None if best is None else f"best {score.title} {score.show(best[score.name])} in round {best['round']}"
+        return f"<History: {counted(str(len(self)), 'records')}, {shown or 'no round counts yet'}>"
+
+    def _repr_html_(self) -> str:
+        best, score = self.best(), self.score
+        rows = [r for i, r in enumerate(self._rows) if r is best or i >= len(self) - LAST]
+        cells = [(r["round"], score.show(r.get(score.name)), r.get("groups", "-"), "best" * (r is best)) for r in rows]
+        return html_table(repr(self)[1:-1], cells, ("round", score.title, "groups", ""))
 
     def tested(self) -> list[Row]:
         """The rounds that were tested and in which every client had a model (departure D76)."""

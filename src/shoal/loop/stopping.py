@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from shoal.data.spec import parse
 from shoal.errors import BadInput, unknown
 from shoal.loop.row import Row
+from shoal.loop.words import clock
 from shoal.scores import ACCURACY, Score
 
 __all__ = ["NEVER", "Patience", "Rule", "Seen", "Target", "TimeLimit", "parse_stop"]
@@ -42,7 +43,7 @@ class Seen:
 
     @property
     def what(self) -> str:
-        return f"validation {self.score.name}" if self.validation else self.score.name
+        return f"validation {self.score.title}" if self.validation else self.score.title
 
     def add(self, row: Row) -> None:
         """One more round."""
@@ -94,13 +95,14 @@ class Patience:
         for value, t in zip(seen.values, seen.rounds, strict=True):
             if seen.score.gain(value, best) > self.min_delta:
                 best, at = value, t
-        if seen.rounds[-1] - at < self.patience:
+        since = seen.rounds[-1] - at
+        if since < self.patience:
             return None
-        enough = f" by more than {self.min_delta:g}" if self.min_delta else ""
-        return (
-            f"{seen.what} has not improved{enough} for {seen.rounds[-1] - at} rounds; "
-            f"best {seen.score.show(best)} in round {at}"
+        enough, long = (
+            f" by more than {self.min_delta:g}" if self.min_delta else "",
+            f"{since} round{'s' * (since > 1)}",
         )
+        return f"{seen.what} has not improved{enough} for {long}; best {seen.score.show(best)} in round {at}"
 
     def check(self, score: Score) -> None:
         """Goes with every score."""
@@ -137,7 +139,7 @@ class TimeLimit:
         seconds: How long.
 
     >>> TimeLimit(90.0).why(Seen(seconds=100.4, tested=True))
-    'the rounds took 0:01:40, the limit was 0:01:30'
+    'the rounds took 1:40, the limit was 1:30'
     """
 
     seconds: float
@@ -149,16 +151,6 @@ class TimeLimit:
 
     def check(self, score: Score) -> None:
         """Goes with every score."""
-
-
-def clock(seconds: float) -> str:
-    """Hours, minutes and seconds.
-
-    >>> clock(3723.9)
-    '1:02:03'
-    """
-    whole = int(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def time_limit(limit: str) -> TimeLimit:

@@ -188,7 +188,7 @@ def play_run(job: Job, path: Path, backend: Backend, observers: Sequence[Observe
     if Folder(path).summary() is not None:
         return
     if (path / "config.toml").exists():
-        resume(path, engine=backend, observers=observers)
+        resume(path, engine=backend, observers=observers, progress=False)
     else:
         start(point.resolved, backend, path, observers)
 
