@@ -7,13 +7,14 @@ from types import ModuleType
 
 import pytest
 
-from shoal import registry
 from shoal.errors import BadInput
-from shoal.registry import Registry
+from shoal.registry import Registry, registry
 
 
 class Point:
     """An entry point of another package."""
+
+    name = "stars"
 
     def __init__(self, shapes: Registry[type]) -> None:
         self.shapes = shapes
@@ -35,7 +36,7 @@ def test_home_and_entry_points_are_loaded_when_somebody_asks(monkeypatch: pytest
     monkeypatch.setattr(registry, "import_module", lambda name: shapes("disc")(type("Disc", (), {"__module__": name})))
     assert asked == []
     assert (list(shapes), len(shapes), "star" in shapes) == (["disc", "star"], 2, True)
-    assert asked == ["shoal.round_shapes"]  # once
+    assert asked == ["shoal.roundshapes"]  # once
     assert shapes["disc"].__module__ == "shapes_of_ours"
     assert shapes.having("corners") == ("star",)
 

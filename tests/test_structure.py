@@ -36,6 +36,7 @@ NO_MIRROR = {  # below tests/
     "report/test_browser.py": "pages in a browser",
     "solvers/test_transfers.py": "what local training moves between a device and the host, whatever the solver",
     "test_docs.py": "the pages of docs/",
+    "test_examples.py": "examples/, which lie outside the package",
     "test_odd_modules.py": "modules of users that do unusual things",
     "test_public.py": "what `__all__` lists",
     "test_readme.py": "the README",

@@ -55,7 +55,7 @@ def test_a_function_gives_arrays_and_one_with_an_argument_is_asked_every_round(t
     assert [growing.at(t).roster.sizes_N.tolist() for t in (0, 0, 1)] == [[9], [9], [18]]
     with pytest.raises(BadInput, match="has no function 'lode'"):
         site(data=f"{path}:lode")
-    with pytest.raises(BadInput, match="gives a Federation, or arrays by client, not list"):
+    with pytest.raises(BadInput, match="gives a Dataset, a Federation or arrays by client, not list"):
         site(data=f"{path}:wrong").at(0)
     with pytest.raises(BadInput, match="none of the clients that it is to host: zoe"):
         site(data=f"{path}:load", clients="zoe").at(0)

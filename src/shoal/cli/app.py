@@ -21,6 +21,7 @@ from shoal.cli.export import export
 from shoal.cli.failures import guarded
 from shoal.cli.fetch import fetch
 from shoal.cli.listing import listing
+from shoal.cli.new import new
 from shoal.cli.partition import partition
 from shoal.cli.probe import probe
 from shoal.cli.report import report
@@ -37,7 +38,9 @@ Start:       shoal run                 fedavg on a small data set
              shoal run auto            a method is chosen, and it says why
              shoal run fedavg local    two algorithms side by side
              shoal list                what there is to choose from
-Own parts:   shoal run mine.py toy     a Python file is imported first, by
+Own parts:   shoal new algorithm Mine  a file to begin with, and its test
+             shoal run mine.py:Mine    a method of your own, with its keys
+             shoal run mine.py toy     a Python file is imported first, by
                                        every command
 Exit codes:  0 fine, 1 the run failed, 2 wrong input, 3 data missing,
              4 run folder problem, 130 interrupted
@@ -112,6 +115,7 @@ app.command("export")(export)
 app.command("advise")(advise)
 app.command("ui")(ui)
 app.command("list")(listing)
+app.command("new")(new)
 app.command("partition")(partition)
 app.command("probe")(probe)
 app.command("fetch")(fetch)

@@ -17,6 +17,7 @@ BOOKKEEPING = (
     "model_digest",
     "object",
     "chosen_by",
+    "origins",
 )  # keys of a resolved config.toml that are no settings
 
 
@@ -48,10 +49,17 @@ def read_request(words: Sequence[str]) -> Request:
     asked = [*names, *take_names(given, "the command line")]
     pairs |= given
     written = take_names(pairs, files[0] if files else "")
-    algorithms = tuple(dict.fromkeys(asked or written or ["fedavg"]))
+    algorithms = tuple(dict.fromkeys(map(named, asked or written or ["fedavg"])))
     check_names(algorithms)
     out = pairs.pop("out", None)
     return Request(algorithms, without_others(pairs, algorithms), None if out is None else Path(str(out)).expanduser())
+
+
+def named(word: str) -> str:
+    """The name of an algorithm, which `FILE.py:CLASS` gets by being imported; keys behind it stay."""
+    from shoal.algorithms import ALGORITHMS
+
+    return ALGORITHMS.named(word)
 
 
 def import_files(files: Iterable[str]) -> None:
@@ -122,10 +130,12 @@ def allowed(words: Iterable[str], keys: Sequence[str]) -> dict[str, str]:
 def named_as_file(word: str) -> bool:
     """Whether a word can mean nothing but a file of settings, whether it is there or not.
 
-    >>> named_as_file("settings.toml"), named_as_file("conf/mine"), named_as_file("fedavg")
-    (True, True, False)
+    >>> [named_as_file(word) for word in ("settings.toml", "conf/mine", "fedavg", "conf/mine.py:Mine")]
+    [True, True, False, False]
     """
-    return word.endswith(".toml") or "/" in word
+    from shoal.registry.files import WORD
+
+    return word.endswith(".toml") or ("/" in word and not WORD.fullmatch(word))
 
 
 def is_file(word: str) -> bool:
@@ -163,6 +173,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     for key, value in found.items():
         if value in ("", []):
             raise BadInput(f"{key} in {path} has no value")
+    if found.get("origins"):
+        from shoal.setup.own import recover_origins
+
+        recover_origins(found["origins"], path.expanduser().parent, "run", path)
     return {key: value for key, value in found.items() if key not in BOOKKEEPING}
 
 
@@ -189,9 +203,8 @@ def check_names(algorithms: Iterable[str]) -> None:
         if name in Settings.model_fields or name == "out":
             raise BadInput(f"the key {name} needs a value: write {name}=VALUE")
         if name not in ALGORITHMS and name != AUTO:
-            raise unknown(
-                "algorithm", name, (*ALGORITHMS, AUTO), "(A TOML file ends in .toml, a key is written key=value.)"
-            )
+            hint = "(A TOML file ends in .toml, a key is written key=value, an own method FILE.py:CLASS.)"
+            raise ALGORITHMS.unknown(name, more=[AUTO], hint=hint)
 
 
 def names_of(algorithms: Iterable[str]) -> list[str]:
@@ -211,6 +224,7 @@ def without_others(pairs: Mapping[str, Any], algorithms: Sequence[str]) -> dict[
 
     kept = {}
     for key, value in pairs.items():
+        key = named(key) if isinstance(value, dict) else key
         if isinstance(value, dict) and key not in ALGORITHMS:
             raise unknown("table", key, ALGORITHMS, "A table holds the own keys of the algorithm it is named after.")
         if not isinstance(value, dict) or key in names_of(algorithms):

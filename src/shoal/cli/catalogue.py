@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from shoal.cli.console import first_line
@@ -15,8 +16,8 @@ OWN_DATA = dict.fromkeys(("folder", "table", "csv", "images"), "your own")
 WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", **OWN_DATA}
 
 
-def algorithms() -> list[Entry]:
-    """Algorithms with their own keys."""
+def algorithms(only: str | None = None) -> list[Entry]:
+    """Algorithms with their own keys; or one of them."""
     from shoal.algorithms import ALGORITHMS
     from shoal.setup.options import own_keys
 
@@ -35,7 +36,15 @@ def algorithms() -> list[Entry]:
             ],
         }
         for name, cls in ALGORITHMS.items()
+        if only in (None, name)
     ]
+
+
+def broken() -> list[str]:
+    """What installed packages should have added and did not, a sentence each."""
+    from shoal.setup.own import REGISTRIES
+
+    return [plugin.sentence for registry in REGISTRIES.values() for plugin in registry.broken]
 
 
 def keys() -> list[Entry]:
@@ -56,21 +65,34 @@ def data() -> list[Entry]:
     entries = []
     for name, load in DATASETS.items():
         traits = DATASETS.traits(name)
-        alone = traits.get("has_clients") or traits.get("own_files")
-        about = first_line(load if alone else import_module(load.__module__))
+        alone = outside(load) or traits.get("has_clients") or traits.get("own_files")
+        about = first_line(load if alone else module_of(load))
         found, where = whereabouts(name)
         entry = {"name": name, "about": about, "arguments": arguments(load), "found": found, "where": where}
         entries.append({**entry, "partition": default_partition(name)})
     return entries
 
 
+def outside(thing: Callable[..., Any]) -> bool:
+    """Whether something is none of Shoal's own."""
+    return not thing.__module__.startswith("shoal.")
+
+
+def module_of(thing: Callable[..., Any]) -> ModuleType:
+    """Where it is defined."""
+    return import_module(thing.__module__)
+
+
 def whereabouts(name: str) -> tuple[bool, str]:
     """Whether a data set is on this machine, and where or how to get it."""
+    from shoal.data.datasets import DATASETS
     from shoal.data.find import NOT_FETCHED, find
     from shoal.errors import DataMissing
 
     if name in WITH_PACKAGE:
         return True, WITH_PACKAGE[name]
+    if outside(DATASETS[name]):
+        return True, f"comes with {DATASETS.package(name) or module_of(DATASETS[name]).__file__}"
     try:
         return True, str(find(name))
     except DataMissing:

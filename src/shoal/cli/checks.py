@@ -149,6 +149,18 @@ def data() -> Iterator[Finding]:
         )
 
 
+def plugins() -> Iterator[Finding]:
+    """What other packages add by entry points."""
+    from shoal.setup.own import REGISTRIES
+
+    for registry in REGISTRIES.values():
+        for name in registry:
+            if package := registry.package(name):
+                yield Finding(f"{registry.kind} {name}", "ok", f"from {package}")
+        for plugin in registry.broken:
+            yield Finding(f"{registry.kind} {plugin.name}", "problem", plugin.sentence)
+
+
 def extras() -> Iterator[Finding]:
     """Optional packages, as the installed package declares them."""
     try:
@@ -187,5 +199,6 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     engine,
     ray,
     data,
+    plugins,
     extras,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,22 @@ Words = Annotated[
 ]
 Where = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)]
 Sites = Annotated[int, typer.Option(min=1, help="How many sites.")]
+
+
+def refuse_own_files(algorithms: Iterable[str], pairs: Mapping[str, Any]) -> None:
+    """A sentence if a run needs files that sites do not have; a package that is installed there is another matter."""
+    from shoal.cli.arguments import names_of
+    from shoal.errors import BadInput
+    from shoal.setup.own import origins_of, with_names
+
+    named = with_names({key: value for key, value in pairs.items() if isinstance(value, str)})
+    for name in names_of(algorithms):
+        files = [origin["path"] for origin in origins_of({**named, "algorithm": name}) if "path" in origin]
+        if files:
+            raise BadInput(
+                f"{name} needs {files[0]}, and sites run no code that was not installed there; make a package of it "
+                "with an entry point (docs/extend.md), and install it on the server and at the sites"
+            )
 
 
 def needs_flower() -> None:
@@ -45,6 +62,7 @@ def init(folder: Where, words: Words = None, sites: Sites = 3) -> None:
     from shoal.flower.app_files import init_app
 
     request = read_request(words or [])
+    refuse_own_files(request.algorithms, request.pairs)
     text = " ".join([*request.algorithms, *(f"{key}={value}" for key, value in request.pairs.items())])
     init_app(folder.expanduser(), text, request.out, sites)
     print(f"{folder}: pyproject.toml says what is run; docs/deploy.md tells how to go on")
@@ -103,6 +121,7 @@ def rehearse(
     from shoal.flower.rehearse import rehearse as play
 
     request = read_request(words or [])
+    refuse_own_files(request.algorithms, request.pairs)
     pairs: dict[str, Any] = dict(request.pairs)
     done = play(request.algorithms, pairs, sites, folder, request.out, policy, compare, 60 * minutes, tell)
     print(f"look        {command('report', done)}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from shoal.data.dataset import Dataset
 from shoal.data.datasets import DATASETS, HINT, default_partition
 from shoal.data.federation import Federation, Source
 from shoal.data.partition import PARTITIONS, Partition
-from shoal.data.spec import parse
+from shoal.data.spec import Spec, parse
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.types import Array
@@ -37,20 +40,19 @@ def build(data: str, partition: str | None = None, key: Key | None = None) -> So
     ('0', '1', '2')
     """
     key = Key(0) if key is None else key
-    spec = parse(data)
+    spec = parse(DATASETS.named(data, own_files=True))
     load = DATASETS.find(spec.name, HINT)
-    traits = DATASETS.traits(spec.name)
-    if traits.get("has_clients") and partition is not None:
+    if DATASETS.traits(spec.name).get("has_clients") and partition is not None:
         raise BadInput(f"data {spec.name!r} comes with its own clients; leave partition out")
-    takes_key = traits.get("has_clients") or traits.get("may_have_clients")
+    takes_key = "key" in inspect.signature(load).parameters
     return deal(spec.make(load, "data set", **({"key": key("data")} if takes_key else {})), partition, key)
 
 
-def deal(loaded: Source | Dataset, partition: str | None, key: Key) -> Source:
+def deal(loaded: Any, partition: str | None, key: Key) -> Source:
     """A data set dealt to clients; what has clients already stays as it is.
 
     Args:
-        loaded: What a loader gave.
+        loaded: What a loader gave: a data set, a federation, or arrays (x, y) by client.
         partition: What deals it; None: what the data set declares, else at random.
         key: All randomness comes from it.
 
@@ -62,9 +64,31 @@ def deal(loaded: Source | Dataset, partition: str | None, key: Key) -> Source:
     """
     if isinstance(loaded, Dataset):
         return partition_named(partition or default_partition(loaded.name) or "iid")(loaded, key("partition"))
+    source = as_source(loaded)
     if partition is not None:
-        raise BadInput(f"{loaded.name} comes with its own clients; leave partition out")
-    return loaded
+        raise BadInput(f"{source.name} comes with its own clients; leave partition out")
+    return source
+
+
+def as_source(found: Any) -> Source:
+    """What a function of the user's own gave, as a federation.
+
+    Args:
+        found: A federation, or arrays (x, y) by client.
+
+    Returns:
+        A federation.
+
+    >>> as_source({"ann": (np.eye(4), [0, 1, 0, 1])}).ids
+    ('ann',)
+    """
+    if isinstance(found, Mapping):
+        return Federation.from_arrays(found)
+    if not hasattr(found, "roster"):
+        kind = type(found).__name__
+        raise BadInput(f"a function that gives data gives a Dataset, a Federation or arrays by client, not {kind}")
+    source: Source = found
+    return source
 
 
 @lru_cache(maxsize=1)
@@ -91,14 +115,15 @@ def is_own(data: str) -> bool:
     >>> is_own("csv:visits.csv:label=ill"), is_own("digits")
     (True, False)
     """
-    return parse(data).name in DATASETS.having("own_files")
+    return parse(DATASETS.named(data, own_files=True)).name in DATASETS.having("own_files")
 
 
 def partition_named(text: str) -> Partition:
     """A partition from its name and arguments.
 
     Args:
-        text: Such as `dirichlet:0.1:clients=50`; `shoal list partitions` names them.
+        text: Such as `dirichlet:0.1:clients=50`; `shoal list partitions` names them. A function of a file of your own,
+            `mine.py:by_site`, is called with the data set and a key.
 
     Returns:
         A partition, not yet applied to a data set.
@@ -106,8 +131,36 @@ def partition_named(text: str) -> Partition:
     >>> partition_named("iid:clients=6")
     IID(clients=6)
     """
-    spec = parse(text)
-    return spec.make(PARTITIONS.find(spec.name), "partition")
+    spec = parse(PARTITIONS.named(text))
+    found = PARTITIONS.find(spec.name)
+    if not isinstance(found, type) and {"dataset", "key"} <= set(inspect.signature(found).parameters):
+        return OwnFunction(spec, found)
+    return spec.make(found, "partition")
+
+
+@dataclass(frozen=True)
+class OwnFunction:
+    """A function `(dataset, key, ...) -> Federation` as a partition, which promises nothing.
+
+    Args:
+        spec: Its name, and its further arguments.
+        deal: The function.
+
+    >>> from shoal.data.datasets.digits import digits
+    >>> OwnFunction(parse("by_parity"), lambda dataset, key: partition_named("iid:clients=3")(dataset, key))(
+    ...     digits(), Key(0)
+    ... ).ids
+    ('0', '1', '2')
+    """
+
+    spec: Spec
+    deal: Callable[..., Any]
+    covers: ClassVar[bool] = False
+    disjoint: ClassVar[bool] = False
+
+    def __call__(self, dataset: Dataset, key: Key) -> Federation:
+        federation: Federation = self.spec.make(self.deal, "partition", dataset=dataset, key=key)
+        return federation
 
 
 @dataclass(frozen=True, kw_only=True)

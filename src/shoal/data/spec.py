@@ -10,7 +10,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, Union
 
@@ -51,7 +51,7 @@ class Spec:
         named = [f"{k}={_show(v)}" for k, v in self.kwargs.items()]
         return ":".join([self.name, *map(_show, self.args), *named])
 
-    def bind(self, target: Callable[..., Any], kind: str) -> dict[str, Value]:
+    def bind(self, target: Callable[..., Any], kind: str, others: Iterable[str] = ()) -> dict[str, Value]:
         """The arguments by name, checked against the signature of a function or dataclass.
 
         Only parameters that text can express (numbers, words, yes or no, choices) can be given; the others are the
@@ -60,6 +60,7 @@ class Spec:
         Args:
             target: What the name stands for.
             kind: What such things are called in messages.
+            others: Parameters that are the caller's, whatever their types.
 
         Returns:
             The arguments that were given, as the types that the signature asks for.
@@ -68,7 +69,7 @@ class Spec:
         >>> parse("gauss:2").bind(gauss, "kernel")
         {'width': 2.0}
         """
-        known = parameters(target)
+        known = {name: p for name, p in parameters(target).items() if name not in others}
         what = f"{kind} {self.name!r}"
         if len(self.args) > len(known):
             raise BadInput(f"{what} takes at most {len(known)} arguments, not {len(self.args)}")
@@ -102,7 +103,7 @@ class Spec:
         >>> parse("ratio:3").make(ratio, "number")
         Fraction(3, 2)
         """
-        return target(**self.bind(target, kind), **others)
+        return target(**self.bind(target, kind, others), **others)
 
     def full(self, target: Callable[..., Any], kind: str) -> Spec:
         """The same with every argument written out by name, defaults included.

@@ -29,6 +29,7 @@ from shoal.loop.stopping import Seen, stopped_event
 from shoal.metrics import Metric
 from shoal.objectives import Objective
 from shoal.observers import Files, Observer, PeakMemory, Stopping, make_trackers, progress_line
+from shoal.registry import near
 from shoal.setup.prepare import Prepared, build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import AUTO
@@ -174,6 +175,8 @@ def resume(
                 raise BadInput(
                     f"{folder.path} has already played {begin.round} rounds; rounds={prepared.plan.rounds} is fewer"
                 )
+            if near(prepared.config.get("origins", ()), folder.path) != config.get("origins", []):
+                folder.change_origins(prepared.config["origins"])
             if changed:
                 folder.change(**changed)
             if begin is None:

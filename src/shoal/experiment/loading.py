@@ -14,6 +14,7 @@ from shoal.experiment.result import Run
 from shoal.layout import ModelFactory
 from shoal.metrics import Metric
 from shoal.objectives import Objective
+from shoal.setup.own import recover_origins
 from shoal.setup.prepare import Prepared, build_plan
 from shoal.setup.resolve import Resolved, resolve
 from shoal.store import checkpoint
@@ -21,7 +22,7 @@ from shoal.store.data_file import read_data
 from shoal.store.folder import OWN, Folder
 from shoal.types import Algorithm
 
-MARKS = ("fingerprint", "object", "model_digest", "chosen_by", "score_better", "score_percent")  # beside the settings
+MARKS = ("fingerprint", "object", "model_digest", "chosen_by", "score_better", "score_percent", "origins")
 DATA = ("data", "partition", "val", "drift", "class_weights")
 UNUSED = (*DATA, "track", "stop", "device")  # settings of which a loaded run has no use
 HERE = {"kernel": "auto", "compile": "off"}  # what this machine has; it may not be the one that trained
@@ -108,6 +109,7 @@ def asked_again(
             raise RunFolderError(
                 f"{folder.path} was begun with an own {argument}; go on in Python: shoal.{verb}(path, {argument}=...)"
             )
+    recover_origins(config.get("origins", ()), folder.path, verb, folder.path)
     if algorithm is None and name not in ALGORITHMS:
         raise RunFolderError(
             f"{folder.path} was begun with {name!r}, an algorithm that is not declared here; import the file that "

@@ -11,13 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from shoal.algorithms import ALGORITHMS
 from shoal.backends import Backend
 from shoal.data.spec import Spec, parse
 from shoal.errors import BadInput, RunFolderError, command
 from shoal.experiment.api import resume, start
 from shoal.experiment.trials import named
 from shoal.observers import Observer, progress_line
+from shoal.registry import near, trust
+from shoal.registry.origins import Origin
 from shoal.setup.options import split_keys
+from shoal.setup.own import named as named_value
+from shoal.setup.own import origins_of, recover_origins
 from shoal.setup.prepare import build_plan, engine_key, open_backend
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import LISTS, needs_everybody
@@ -35,6 +40,7 @@ class Point:
     name: str
     algorithm: str
     pairs: Mapping[str, Any]
+    origins: Sequence[Origin] = ()  # of what is not Shoal's own
 
     @cached_property
     def resolved(self) -> Resolved:
@@ -63,7 +69,7 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
     >>> [p.name for p in points(["fedavg", "fedprox", "fedprox:mu=5"], {"mu": "0,1", "seed": "1,2"})][1:6]
     ['fedavg-seed=2', 'fedprox-mu=0-seed=1', 'fedprox-mu=0-seed=2', 'fedprox-mu=1-seed=1', 'fedprox-mu=1-seed=2']
     """
-    specs = [parse(word) for word in dict.fromkeys(algorithms)]
+    specs = [parse(ALGORITHMS.named(word)) for word in dict.fromkeys(algorithms)]
     names = tuple(dict.fromkeys(spec.name for spec in specs))
     common, own = split_keys(names, pairs)
     if not {"selection", "clients_per_round"} & set(common) and any(map(needs_everybody, names)):
@@ -72,7 +78,7 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
     for spec in specs:
         mine = keys_of(spec)
         given = {**own[spec.name], **common, **mine}
-        lists = {k: [v] if k in LISTS else values(v) for k, v in given.items()}
+        lists = {k: [named_value(k, one) for one in ([v] if k in LISTS else values(v))] for k, v in given.items()}
         varied = [key for key, several in lists.items() if len(several) > 1 or key in mine]
         for choice in itertools.product(*lists.values()):
             chosen = dict(zip(lists, choice, strict=True))
@@ -148,13 +154,21 @@ def start_sweep(
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        planned = [{"name": p.name, "algorithm": p.algorithm, "pairs": dict(p.pairs)} for p in runs]
+        planned = [planned_run(point, folder) for point in runs]
         (folder / "sweep.json").write_text(json.dumps(planned, indent=1) + "\n")
     except OSError as e:
         raise RunFolderError(
             f"cannot write the run folder {folder}: {e.strerror or e}; choose another one with out=DIR"
         ) from e
     return run_points(runs, folder, engine, observers)
+
+
+def planned_run(point: Point, folder: Path) -> dict[str, Any]:
+    """A run as sweep.json has it."""
+    plain = {"name": point.name, "algorithm": point.algorithm, "pairs": dict(point.pairs)}
+    found = near(origins_of({**point.pairs, "algorithm": point.algorithm}), folder)
+    trust(found)
+    return {**plain, "origins": found} if found else plain
 
 
 def check(runs: Sequence[Point], folder: Path) -> None:
@@ -192,6 +206,8 @@ def continue_sweep(
 ) -> list[Path]:
     """Do what is left of a sweep."""
     runs = [Point(**entry) for entry in runs_of_sweep(folder)]
+    distinct = {json.dumps(origin): origin for point in runs for origin in point.origins}
+    recover_origins(list(distinct.values()), folder, "resume", folder)
     for point in runs:
         check_taken(point, folder / point.name)
     return run_points(runs, folder, engine, observers, workers, address)

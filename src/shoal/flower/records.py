@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shoal.algorithms import ALGORITHMS
 from shoal.backends.backend import Outcome
 from shoal.backends.unit import OneClient
 from shoal.errors import BadInput
@@ -162,6 +163,7 @@ def sendable() -> dict[str, type]:
     """
     import shoal.tasks  # noqa: F401  (declares Shoal's own)
 
+    len(ALGORITHMS)  # imports methods of installed packages, which may have tasks of their own
     found = [c for root in (Task, LossTerm, SGD) for c in descendants(root)]
     own = [c for c in found if c.__module__.startswith("shoal.")]
     return {c.__name__: c for c in (*found, *own, *PARTS) if dataclasses.is_dataclass(c)}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.data.build import build, is_own
+from shoal.data.build import as_source, build, is_own
 from shoal.data.drift import parse_drift
 from shoal.data.federation import Federation, Source
 from shoal.data.spec import parse
@@ -115,8 +114,7 @@ def loader(config: SiteConfig) -> Callable[..., Any]:
     """What reads the data that a node-config names."""
     path, _, name = config.data.rpartition(":")
     if path.endswith(".py"):
-        import_file(Path(path))
-        function = getattr(sys.modules[Path(path).stem], name, None)
+        function = getattr(import_file(Path(path)), name, None)
         if not callable(function):
             raise BadInput(f"data={config.data}: {path} has no function {name!r}")
         return function  # type: ignore[no-any-return]
@@ -142,16 +140,6 @@ def drifting(config: SiteConfig) -> Callable[[int], Source]:
         return states[round + 1].visible
 
     return load
-
-
-def as_source(found: Any) -> Source:
-    """What a function of a site gave, as a federation."""
-    if isinstance(found, Mapping):
-        return Federation.from_arrays(found)
-    if not hasattr(found, "roster"):
-        raise BadInput(f"a site's data function gives a Federation, or arrays by client, not {type(found).__name__}")
-    source: Source = found
-    return source
 
 
 def hosted(source: Source, clients: str | None) -> Source:

@@ -58,7 +58,7 @@ class Metric:
         return Score(self.name, self.better, self.percent)
 
 
-METRICS = Registry[Metric]("metric", home="shoal.metrics")
+METRICS = Registry[Metric]("metric", home="shoal.metrics", of=Metric)
 
 
 def sums_of(metric: Metric, said: Array, targets: Array) -> dict[str, Array]:

@@ -95,8 +95,19 @@ class Named:
         made_by = MODELS[self.name] if self.made_by is None else self.made_by
         if isinstance(made_by, Published):
             return made_by.build(self.shape, made_by.outputs, **made_by.args)
-        module: nn.Module = made_by(self.shape, self.classes, **dict(self.args))
+        given = (self.shape, self.classes)[: takes(made_by)]
+        module: nn.Module = made_by(*given, **dict(self.args))
         return module
+
+
+def takes(build: Build) -> int:
+    """How much a builder wants to know of the data: shape and classes, the shape alone, or nothing.
+
+    >>> takes(MODELS["mlp"]), takes(lambda: nn.Linear(2, 2))
+    (2, 0)
+    """
+    kinds = [p.kind for p in inspect.signature(build).parameters.values() if p.default is p.empty]
+    return sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
 
 
 def factory(name: str, shape: Shape, classes: int, *args: Any, **named: Any) -> Named:
@@ -120,6 +131,7 @@ def factory(name: str, shape: Shape, classes: int, *args: Any, **named: Any) -> 
     >>> factory("mlp", (1, 28, 28), 10, 512) == factory("mlp", (1, 28, 28), 10, hidden=512)
     True
     """
+    name = MODELS.named(name)
     found, shape = MODELS.find(name), tuple(shape)
     given = bound(name, args, named)
     if isinstance(found, Published):
@@ -146,8 +158,7 @@ def bound(name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[t
             raise BadInput(f"the model {name!r} is given {key!r} twice")
         given[key] = value
     for key, value in given.items():
-        if type(value) is not int or value < 1:
-            raise BadInput(f"{key} of the model {name!r} is a whole number from 1 on, not {value!r}")
+        check_argument(name, key, value, known[key].default)
     return tuple(sorted(given.items()))
 
 
@@ -161,16 +172,25 @@ def check_published(name: str, model: Published, shape: Shape, classes: int) -> 
         raise BadInput(f"the model {name!r} tells {max(model.outputs, 2)} classes apart, the data has {classes}")
 
 
-def keywords(name: str) -> tuple[str, ...]:
+def check_argument(name: str, key: str, value: Any, default: Any) -> None:
+    """A sentence if a value is not of the kind that its default is."""
+    if not isinstance(default, bool | float | str):
+        if type(value) is not int or value < 1:
+            raise BadInput(f"{key} of the model {name!r} is a whole number from 1 on, not {value!r}")
+    elif not isinstance(value, float | int if isinstance(default, float) else type(default)):
+        raise BadInput(f"{key} of the model {name!r} is of the kind of {default!r}, not {value!r}")
+
+
+def keywords(name: str) -> dict[str, inspect.Parameter]:
     """The arguments a model takes, in order; a model of a paper takes none.
 
-    >>> keywords("mlp"), keywords("mnist-mlp")
-    (('hidden',), ())
+    >>> [*keywords("mlp")], [*keywords("mnist-mlp")]
+    (['hidden'], [])
     """
     if isinstance(MODELS[name], Published):
-        return ()
-    kinds = inspect.signature(MODELS[name]).parameters.values()
-    return tuple(p.name for p in kinds if p.kind is p.KEYWORD_ONLY)
+        return {}
+    found = inspect.signature(MODELS[name]).parameters.values()
+    return {p.name: p for p in found if p.kind is p.KEYWORD_ONLY or p.default is not p.empty}
 
 
 def times(shape: Shape) -> str:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Any
-
-from shoal.errors import BadInput
 from shoal.metrics import METRICS, Metric
 from shoal.objectives.objective import Objective
-from shoal.registry import Registry, import_file
+from shoal.registry import Registry
 
-OBJECTIVES = Registry[Objective]("task", home="shoal.objectives")
+OBJECTIVES = Registry[Objective]("task", home="shoal.objectives", of=Objective)
 
 CLASSIFICATION = OBJECTIVES("classification")(
     Objective(targets="classes", metrics=("accuracy",), name="classification")
@@ -36,8 +31,7 @@ def find_objective(name: str) -> Objective:
     >>> find_objective("regression").headline.name
     'rmse'
     """
-    found: Objective = of_file(name, Objective) if ".py:" in name else OBJECTIVES.find(name)
-    return found
+    return OBJECTIVES.find(OBJECTIVES.named(name))
 
 
 def find_metric(name: str) -> Metric:
@@ -52,15 +46,4 @@ def find_metric(name: str) -> Metric:
     >>> find_metric("ece").name
     'calibration_error'
     """
-    found: Metric = of_file(name, Metric) if ".py:" in name else METRICS.find(name)
-    return found
-
-
-def of_file(text: str, kind: type) -> Any:
-    """What `FILE.py:NAME` names, if it is of a kind."""
-    path, _, name = text.rpartition(":")
-    import_file(Path(path))
-    found = getattr(sys.modules[Path(path).stem], name, None)
-    if not isinstance(found, kind):
-        raise BadInput(f"{path} has no {kind.__name__} called {name!r}")
-    return found
+    return METRICS.find(METRICS.named(name))

@@ -35,7 +35,7 @@ def own_keys(name: str) -> dict[str, dataclasses.Field[Any]]:
     if name == AUTO:
         return {}
     if name not in ALGORITHMS:
-        raise unknown("algorithm", name, (*ALGORITHMS, AUTO))
+        raise ALGORITHMS.unknown(name, more=[AUTO])
     own = [f for f in dataclasses.fields(ALGORITHMS[name]) if f.name not in PARTS]
     return {f.metadata.get("key") or f.name: f for f in own}
 

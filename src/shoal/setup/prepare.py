@@ -19,12 +19,13 @@ from shoal.errors import BadInput, RunFolderError, unknown
 from shoal.layout import Layout, ModelFactory, factory_of
 from shoal.loop.plan import Plan
 from shoal.loop.stopping import parse_stop
-from shoal.models import factory
+from shoal.models import MODELS, factory
 from shoal.objectives import Objective
 from shoal.observers import check_trackers
 from shoal.seeds import Key
 from shoal.setup.arithmetic import choose_arithmetic, local_steps
 from shoal.setup.options import build_algorithm, config_with_values
+from shoal.setup.own import origins_of
 from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import SOLVER_KEYS, Settings
 from shoal.setup.task import check_method, check_outputs, objective_of, outputs_for, score_keys
@@ -208,7 +209,7 @@ def make_layout(
     """The layout of the model that the algorithm trains; without an algorithm, of the model as it is."""
     task = task or objective_of(settings, source=source)
     if model is None:
-        spec = parse(settings.model)
+        spec = parse(MODELS.named(settings.model))
         model = factory(spec.name, source.shape, outputs_for(task, source), *spec.args, **spec.kwargs)
     dtype = "float64" if settings.precision == "float64" else "float32"
     layout = Layout.of(wrapped(algorithm, model, source.sample()), source.sample(), dtype, task)
@@ -231,7 +232,9 @@ def config_of(asked: Resolved, chosen: Algorithm, settings: Settings, clients: i
         config = {"algorithm": OWN, "object": repr(chosen)}
         config |= {k: v for k, v in settings.model_dump().items() if v is not None and k not in skip}
     own = {"data": asked.federation, "model": asked.model, "task": asked.objective}
-    return config | {key: OWN for key, given in own.items() if given is not None}
+    config |= {key: OWN for key, given in own.items() if given is not None}
+    found = origins_of(config)
+    return {**config, "origins": found} if found else config
 
 
 def engine_key(engine: str | Backend) -> dict[str, Any]:

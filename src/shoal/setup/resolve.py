@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.algorithms import ALGORITHMS
 from shoal.data.federation import Source
 from shoal.errors import BadInput, unknown
 from shoal.layout import ModelFactory
 from shoal.metrics import Metric
 from shoal.objectives import Objective
 from shoal.setup.options import check_options, split_keys
+from shoal.setup.own import with_names
 from shoal.setup.settings import SOLVER_KEYS, Settings, check_settings, with_selection
 from shoal.setup.task import objective_of
 from shoal.types import Algorithm
@@ -56,7 +58,7 @@ def resolve(
     """Check what was asked for; the first thing that is wrong is one sentence.
 
     Args:
-        algorithm: A name or an object.
+        algorithm: A name, `FILE.py:CLASS`, or an object.
         federation: The name of a data set, or an object.
         model: A name, or a function that makes one.
         pairs: Keys and values.
@@ -73,7 +75,9 @@ def resolve(
             raise BadInput(f"{key} is given twice, by name and as an argument; leave one out")
         if isinstance(given, str):
             pairs[key] = given
+    algorithm = ALGORITHMS.named(algorithm) if isinstance(algorithm, str) else algorithm
     objective, metrics = own_task(pairs)
+    pairs = with_names(pairs)
     source = None if isinstance(federation, str) else federation
     if source is not None and not hasattr(source, "roster"):
         raise BadInput(

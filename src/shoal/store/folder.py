@@ -12,21 +12,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from shoal.errors import RunFolderError, ShoalError, command
 from shoal.loop.history import History
 from shoal.loop.row import Row
+from shoal.registry import near, trust
 from shoal.scores import score_of
 from shoal.store.environment import environment
+from shoal.store.lines import no_run as no_run
+from shoal.store.lines import read_lines as read_lines
+
+if TYPE_CHECKING:
+    from shoal.registry.origins import Origin
 
 __all__ = ["Folder", "flatten"]
 
 FORMAT = 1  # 1: the first
 OWN = "<own>"  # stands in config.toml for something that was given as an object
-FREE = ("rounds", "stop", "engine", "workers", "address", "checkpoint_every", "track")  # may change as a run goes on
+FREE = ("rounds", "stop", "engine", "workers", "address", "checkpoint_every", "track", "origins")  # may change
 CARRIED = {"clients": ("ids", "total"), "members": ("ids", "group", "truth"), "labels": ("samples",)}  # see Folder.rows
 
 Notes = Sequence[Mapping[str, Any]]
@@ -60,6 +66,7 @@ class Folder:
             self._json("environment.json", environment(version))
             if notes:
                 self._json("decision.json", {"notes": list(notes)})
+            trust(config.get("origins", ()))
             self._write_config(config)
         except OSError as e:
             raise RunFolderError(
@@ -139,7 +146,13 @@ class Folder:
         (self.path / "summary.json").unlink(missing_ok=True)
         self._write_config({**self.config(), **keys})
 
+    def change_origins(self, origins: Sequence[Origin]) -> None:
+        """Note that the run goes on with files of the user's own, or packages, that are not as they were."""
+        trust(origins)
+        self._write_config({**self.config(), "origins": list(origins)})
+
     def _write_config(self, config: Mapping[str, Any]) -> None:
+        config = {**config, "origins": near(config["origins"], self.path)} if "origins" in config else config
         text = tomli_w.dumps({"format": FORMAT, **config})
         own = [k for k, v in config.items() if v == OWN]
         comment = f"# Resolved settings; `{command('run', self.path / 'config.toml')}` repeats this run.\n"
@@ -254,28 +267,6 @@ class Folder:
         partial.rename(self.path / name)
 
 
-def no_run(path: Path) -> RunFolderError:
-    """Why there is no run at a place.
-
-    >>> str(no_run(Path("/nowhere/run")))
-    'there is no folder /nowhere/run; give one that holds a run or a sweep'
-    """
-    if not path.exists():
-        return RunFolderError(f"there is no folder {path}; give one that holds a run or a sweep")
-    return RunFolderError(f"{path} is not a run folder: it has no config.toml")
-
-
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries of a file of JSON lines; a last line that was cut off by a crash is left out."""
-    try:
-        with open(path) as file:
-            for line in file:
-                if line.endswith("\n"):
-                    yield json.loads(line)
-    except (OSError, ValueError) as e:
-        raise RunFolderError(f"{path} cannot be read: {e}") from e
-
-
 def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with an algorithm's own keys beside the others.
 
@@ -289,4 +280,4 @@ def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
     {'algorithm': 'fedprox', 'rounds': 3, 'mu': 0.1}
     """
     own = config.get(str(config.get("algorithm")), {})
-    return {**{k: v for k, v in config.items() if not isinstance(v, dict)}, **own}
+    return {**{k: v for k, v in config.items() if not isinstance(v, dict) and k != "origins"}, **own}

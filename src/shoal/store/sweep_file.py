@@ -24,7 +24,7 @@ def runs_of_sweep(folder: Path) -> list[dict[str, Any]]:
     """The runs of a sweep, as its sweep.json lists them."""
     try:
         found: list[dict[str, Any]] = json.loads((folder / "sweep.json").read_text())
-        if not found or not all({"name", "algorithm", "pairs"} == set(entry) for entry in found):
+        if not found or not all({"name", "algorithm", "pairs"} == set(entry) - {"origins"} for entry in found):
             raise ValueError("it does not list runs")
         for entry in found:
             if not is_plain_name(entry["name"]):

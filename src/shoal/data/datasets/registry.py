@@ -30,6 +30,8 @@ def default_partition(name: str) -> str | None:
     ('power-law', 'letters', None)
     """
     base, _, variant = name.partition(":")
-    traits = DATASETS.traits(base)
+    traits = (
+        DATASETS.traits(base) if base in DATASETS else {}
+    )  # a function of the user's own names its data as it likes
     found: str | None = traits.get(variant) or traits.get("partition")
     return found
