@@ -3,7 +3,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Shoal
+
+from shoal.report import export
+from shoal.report.export import Look
 
 
 def test_one_run_and_a_sweep(shoal: Shoal, tmp_path: Path) -> None:
@@ -36,3 +40,20 @@ def test_out_names_the_file(shoal: Shoal, tmp_path: Path) -> None:
     said = shoal("report", "r", "--out", "file/page.html")
     assert said.exit_code == 4
     assert "choose another one with --out FILE" in said.stderr
+
+
+def test_figures_are_chosen_and_settings_named(shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[list[str], Look]] = []
+    monkeypatch.setattr(export, "export", lambda figures, folder, look: seen.append(([f.key for f in figures], look)))
+    shoal("run", "fedavg", "local", "rounds=1", "engine=serial", "out=s")
+    words = ("--only", "seeds,accuracy", "--width", "3in", "--font", "Arial", "--font-size", 8, "--title", "")
+    said = shoal("report", "s", "--figures", "f", *words, "--names", "One model,Alone")
+    assert said.exit_code == 0
+    assert seen == [(["seeds", "accuracy"], Look(288, "Arial", 8, ""))]
+    assert (
+        "One model has the highest" in (tmp_path / "s/report.html").read_text()
+        or "Alone has the highest" in (tmp_path / "s/report.html").read_text()
+    )
+    alone = shoal("report", "s", "--width", "3in")
+    assert alone.exit_code == 2
+    assert "are about pictures; add --figures DIR" in alone.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.records import regression
 
 import shoal
 from shoal.errors import BadInput
@@ -223,3 +224,10 @@ def test_a_service_that_cannot_begin_stops_the_run(tmp_path: Path) -> None:
     with pytest.raises(shoal.ShoalError, match="track=flaky failed: no server"):
         tiny(tmp_path / "r", observers=[Tracker("flaky", Flaky(-1), Folder(tmp_path / "r"))])
     assert not (tmp_path / "r").exists()
+
+
+def test_the_score_and_other_metrics_are_told_of_everybody_and_of_each_group(tmp_path: Path) -> None:
+    rows = list(Folder(regression(tmp_path / "run", [0.5])).rows())
+    found = scalars(rows[1])
+    assert (found["rmse"], found["mae"], found["odd"], found["val_rmse"]) == (0.5, 0.25, 1.5, 0.5)
+    assert (found["group_rmse/0"], found["group_mae/1"]) == (0.45, 0.275)

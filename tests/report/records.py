@@ -73,23 +73,25 @@ def likeness(ids: list[str], group: Any, truth: Any, of: int, rng: np.random.Gen
 
 
 def regression(path: Path, values: Sequence[float], algorithm: str = "ifca", seed: int = 0, **settings: Any) -> Path:
-    """A complete run folder whose score is RMSE, so that less is better, with MAE (half of it) beside it.
+    """A complete run folder whose score is RMSE, so that less is better; MAE is half, an own metric thrice of it.
 
     Four clients in two groups; those of group 0 have 0.9, those of group 1 1.1 times the value of a round.
     """
     ids, total, group = [f"c{i}" for i in range(4)], [10, 10, 10, 10], [0, 0, 1, 1]
     config: dict[str, Any] = {"format": 1, "algorithm": algorithm, "data": "own", "model": "mlp", "seed": seed}
     config |= {"rounds": len(values), "score": "rmse", "score_better": "lower", "score_percent": False}
-    config |= {"metrics": "rmse,mae", "task": "regression", **settings}
+    config |= {"metrics": "mae,own.py:odd", "task": "regression", **settings}
     rows: list[dict[str, Any]] = [{"round": 0, "traffic": {}, "left_out": 0, "groups": 2, "time": {"round": 0.1}}]
     for t, value in enumerate(values, 1):
         by_group = [0.9 * value, 1.1 * value]
         row: dict[str, Any] = {"round": t, "traffic": traffic(t), "left_out": 0, "time": {"round": 0.1}}
         row |= {"trained": 4, "loss": value**2, "test_loss": value**2, "partial": False, "worst": 1.1 * value}
-        row |= {"rmse": value, "mae": value / 2, "val_rmse": value, "groups": 2, "group_size": [2, 2]}
+        row |= {"rmse": value, "mae": value / 2, "odd": 3 * value, "val_rmse": value, "groups": 2, "group_size": [2, 2]}
         row |= {"group_rmse": by_group, "group_mae": [v / 2 for v in by_group], "group_loss": [v**2 for v in by_group]}
         row["members"] = {"ids": ids, "group": group}
-        row["clients"] = {"ids": ids, "total": total, "rmse": [by_group[k] for k in group]}
+        of_clients = [by_group[k] for k in group]
+        row["clients"] = {"ids": ids, "total": total, "rmse": of_clients}
+        row["clients"] |= {"mae": [v / 2 for v in of_clients], "odd": [3 * v for v in of_clients]}
         rows.append(row)
     path.mkdir(parents=True)
     (path / "config.toml").write_text(tomli_w.dumps(config))

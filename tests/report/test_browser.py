@@ -11,7 +11,9 @@ import pytest
 from tests.report.conftest import PATIENCE
 from tests.report.records import HOSTILE
 
-from shoal.report import report
+from shoal.report import report, write
+from shoal.report.headline import Sheet
+from shoal.report.page import Page, Section
 from shoal.store.folder import Folder
 
 
@@ -112,3 +114,18 @@ def test_a_comparison_shows_its_table_and_leads_to_its_runs(
     page.click(".links a")
     page.wait_for_selector("[data-key=best_accuracy]")
     assert page.inner_text("h1").startswith("wecfl")
+
+
+def test_tables_of_words_fit_the_page(tmp_path: Path, opened: Open) -> None:
+    """Long cells break; figures with their spread do not, so that a table of many of them may be wider than a phone."""
+    words = "FlexCFL is not below IFCA as the authors' code averages it on FEMNIST-MCLR"
+    row = [words, "ours, of the script", "at least -2.5 and at most +2.5", "-10.20", f"+2.98 ± 1.39, {words}", words]
+    sheet = Sheet("Statements", ("statement", "where", "asked for", "paper", "ours", "verdict"), [row] * 3)
+    written = write(Page("Words", "", "", (), [Section("Statements", sheets=[sheet])]), tmp_path / "page.html")
+    page = opened(written).page
+    assert page.evaluate("(b => b.scrollWidth - b.clientWidth)(document.querySelector('section > .scroll'))") == 0
+    spaces = [
+        td.evaluate("td => getComputedStyle(td).whiteSpace")
+        for td in page.locator("tbody tr").first.locator("td").all()
+    ]
+    assert spaces == ["normal", "nowrap", "normal", "nowrap", "normal", "normal"]

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from shoal.metrics import METRICS
 from shoal.scores import ACCURACY, Score, score_of
 
 __all__ = ["Further", "further_of"]
+
+COUNTED = ("ids", "right", "total")  # of clients, besides the values of metrics
+PLACED = ("f1", "macro_f1", "test_loss")  # have a place of their own
 
 
 class Further(NamedTuple):
@@ -25,26 +29,32 @@ class Further(NamedTuple):
     ranked: bool
 
 
-def further_of(config: Mapping[str, Any], rows: Iterable[Mapping[str, Any]] = ()) -> tuple[Further, ...]:
+def further_of(config: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> tuple[Further, ...]:
     """The metrics of a run besides its score.
 
     Args:
-        config: Its settings; `metrics` names them.
-        rows: Its records: what else they hold is accuracy, where that is not the score.
+        config: Its settings.
+        rows: Its records: those of tested rounds hold the values of clients by metric.
 
     Returns:
-        One each, in the order they were asked for; macro F1, which has its own place, is not among them.
+        One each, in the order of the records; macro F1 and the test loss, which have their own place, are not among
+        them.
 
-    >>> [m.score.name for m in further_of({"score": "rmse", "metrics": "mae,rmse"}, [{"accuracy": 0.5}])]
+    >>> row = {"accuracy": 0.9, "mae": 0.5, "clients": {"ids": ["ann"], "total": [4], "rmse": [0.7], "mae": [0.5]}}
+    >>> [m.score.name for m in further_of({"score": "rmse"}, [row])]
     ['mae', 'accuracy']
     """
-    asked = config.get("metrics") or ()
-    names = [word.strip() for word in asked.split(",")] if isinstance(asked, str) else [str(word) for word in asked]
-    names += [ACCURACY.name] if any(row.get(ACCURACY.name) is not None for row in rows) else []
-    left = [name for name in dict.fromkeys(names) if name and name not in (score_of(config).name, "f1")]
+    tested = next((row for row in rows if "clients" in row), {})
+    names = [name for name in tested.get("clients", {}) if name not in COUNTED]
+    names += [ACCURACY.name] if ACCURACY.name in tested else []
+    left = [name for name in dict.fromkeys(names) if name not in (score_of(config).name, *PLACED)]
     return tuple(known(name) for name in left)
 
 
 def known(name: str) -> Further:
-    """What is known of a metric by its name."""
-    return Further(ACCURACY, True) if name == ACCURACY.name else Further(Score(name, percent=False), False)
+    """What is known of a metric by its name: all if it is declared here.
+
+    >>> known("mae").score.better, known("mae").ranked, known("of elsewhere").ranked
+    ('lower', True, False)
+    """
+    return Further(METRICS[name].score, True) if name in METRICS else Further(Score(name, percent=False), False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from shoal.analysis.compare import Line, Paths, check_target, compare_runs, expand, listed
+from shoal.analysis.compare import Line, Paths, check_target, compare_runs, expand, listed, renamed
 from shoal.errors import RunFolderError, unknown
 from shoal.report.figures.compared import Setting
 from shoal.report.figures.similarity import Place, components, neighbours
@@ -46,7 +46,13 @@ def report(
     return write(page_of(given, target, map, file.parent), file)
 
 
-def page_of(paths: Paths, target: float | None = None, map: str = "pca", seen_from: Path | None = None) -> Page:
+def page_of(
+    paths: Paths,
+    target: float | None = None,
+    map: str = "pca",
+    seen_from: Path | None = None,
+    names: Sequence[str] | None = None,
+) -> Page:
     """What the page shows: of a run all there is, of several a comparison.
 
     Args:
@@ -54,6 +60,7 @@ def page_of(paths: Paths, target: float | None = None, map: str = "pca", seen_fr
         target: a value of the score (an accuracy); a comparison then tells how many rounds and megabytes it took.
         map: how clients are put into a plane, `pca` or `tsne`.
         seen_from: the folder of the page, from which pages of single runs are linked.
+        names: what the settings of a comparison are called, in their order.
 
     Returns:
         The page, ready for `render`.
@@ -65,7 +72,7 @@ def page_of(paths: Paths, target: float | None = None, map: str = "pca", seen_fr
     """
     if map not in MAPS:
         raise unknown("map", map, MAPS)
-    return page_of_runs(expand(paths), target, MAPS[map], seen_from)
+    return page_of_runs(expand(paths), target, MAPS[map], seen_from, names=names)
 
 
 def page_of_runs(
@@ -74,6 +81,7 @@ def page_of_runs(
     place: Place = components,
     seen_from: Path | None = None,
     inside: Path | None = None,
+    names: Sequence[str] | None = None,
 ) -> Page:
     """The same for run folders alone, which are not looked into for others.
 
@@ -83,6 +91,7 @@ def page_of_runs(
         place: puts clients into a plane.
         seen_from: the folder of the page, from which pages of single runs are linked.
         inside: the folder that must hold whatever lies beside a run and is shown with it; by default anywhere.
+        names: what the settings of a comparison are called, in their order.
 
     Returns:
         The page, ready for `render`.
@@ -97,6 +106,7 @@ def page_of_runs(
         check_target(target, loaded.score)
         return run_page(loaded, place)
     lines = compare_runs(folders, target)
+    lines = lines if names is None else renamed(lines, names)
     settings = [Setting(line.name, read_runs(line.runs)) for line in lines]
     return comparison_page(settings, lines, target, links(lines, seen_from or Path()))
 

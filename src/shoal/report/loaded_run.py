@@ -78,10 +78,11 @@ class LoadedRun:
         found = [metric.score for metric in further_of(self.config, self.history)]
         return [metric for metric in found if any(r.get(metric.name) is not None for r in self.tested)]
 
-    @property
+    @cached_property
     def has_classes(self) -> bool:
-        """Whether what is learnt are classes: runs of earlier versions all are of that kind."""
-        return str(self.config.get("task", "classification")) == "classification"
+        """Whether what is learnt are classes, so that answers are right or wrong; earlier versions knew no other."""
+        of_classes = self.config.get("task", "classification") == "classification"
+        return of_classes or any("accuracy" in r for r in self.tested)
 
     @cached_property
     def tested(self) -> list[Row]:

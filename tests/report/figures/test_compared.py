@@ -73,8 +73,11 @@ def test_a_run_of_another_score_is_drawn_by_its_name_and_unit(tmp_path: Path) ->
     assert "Lower is better." in curve.caption
     assert [row[2] for row in clients.rows] == [0.55, 0.55, 0.45, 0.45]  # the worst first: the largest
     assert "c2 (0.55)" in clients.caption
-    assert [row[2] for row in metrics.rows if row[1] == "all clients"] == [1, 2, 3]
-    assert [row[3] for row in metrics.rows if row[1] == "all clients"] == [0.45, 0.15, 0.25]
+    told = [(row[0], row[3]) for row in metrics.rows if row[1] == "all clients"]
+    assert told == [("MAE", 0.45), ("MAE", 0.15), ("MAE", 0.25), ("odd", 2.7), ("odd", 0.9), ("odd", 1.5)]
+    choice = metrics.layout["meta"]
+    assert [option["label"] for option in choice["options"]] == ["MAE", "odd"]
+    assert [t["visible"] for t in metrics.traces] == [True] * 3 + [False]  # of MAE two groups, too
     assert traffic.columns[3] == "RMSE" and "lower down and further left" in traffic.caption
     for key in ("f1", "labels"):
         missing = drawn[key]

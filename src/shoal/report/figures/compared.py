@@ -30,6 +30,7 @@ from shoal.scores import Score
 
 PALE = "Pale: some clients have no model yet, so that the curve is about the others."
 SHARE = (0.0, 100.0)
+LOSS = (0.0, math.inf)
 ANY = (-math.inf, math.inf)
 
 
@@ -70,7 +71,8 @@ def score(settings: Sequence[Setting]) -> FigureOrReason:
 
 def of_metric(settings: Sequence[Setting], metric: Score, wide: bool = False) -> FigureOrReason:
     """A metric by round, mean over seeds, with a band."""
-    names, limits = (metric.name, capital(metric.title)), SHARE if metric.percent else ANY
+    names, limits = (metric.name, capital(metric.title)), LOSS if metric.better == "lower" else ANY
+    limits = SHARE if metric.percent else limits
     return bands(settings, names, metric.name, metric.unit, scale_of(metric), wide, limits, way(metric))
 
 
@@ -84,7 +86,8 @@ def f1(settings: Sequence[Setting]) -> FigureOrReason:
 def loss(settings: Sequence[Setting]) -> FigureOrReason:
     """Test loss by round."""
     classes = all(run.has_classes for setting in settings for run in setting.runs)
-    return bands(settings, ("loss", "Test loss"), "test_loss", "mean loss (nats)" if classes else "mean loss", four)
+    unit = "mean loss (nats)" if classes else "mean loss"
+    return bands(settings, ("loss", "Test loss"), "test_loss", unit, four, limits=LOSS)
 
 
 def further(settings: Sequence[Setting]) -> FigureOrReason:
