@@ -103,7 +103,7 @@ def score_cards(summary: Row, score: Score) -> list[Card]:
     keys, served = [score.key("best"), score.key("last_three")], f"mean {score.title} of the worst-served clients"
     return [
         Card(best, score.show(summary.get(keys[0])), note, keys[0]),
-        Card("Last three rounds", score.show(summary.get(keys[1])), f"mean {score.title}", keys[1]),
+        Card("Last three", score.show(summary.get(keys[1])), f"rounds, mean {score.title}", keys[1]),
         Card("Worst tenth", score.show(summary.get("last_worst")), served, "last_worst"),
         *f1_cards(summary),
         *loss_cards(summary),
