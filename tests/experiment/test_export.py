@@ -127,8 +127,8 @@ def test_a_model_of_the_users_own_needs_its_code(toy: Federation, tmp_path: Path
         shoal.load_model(file, model=lambda: torch.nn.Linear(6, 4))
 
 
-def test_numbers_leave_as_numbers(tmp_path: Path) -> None:
-    """A regression says values; what an own task says only its code knows."""
+def test_numbers_and_labels_leave_as_what_they_are(tmp_path: Path) -> None:
+    """A regression says values; labels have a probability each; what an own task says only its code knows."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 3))
     clients = {name: (x, x @ [1.0, 2.0, 3.0]) for name in "ab"}
@@ -139,6 +139,11 @@ def test_numbers_leave_as_numbers(tmp_path: Path) -> None:
     for one in (model, run):
         with pytest.raises(BadInput, match="not probabilities; use"):
             one.predict_proba(*((x,) if one is model else ("a", x)))
+    labels = {name: (x, (x[:, :2] > 0).astype(int)) for name in "ab"}
+    run = shoal.run("fedavg", Federation.from_arrays(labels), task="multilabel", rounds=3, engine="serial")
+    model = shoal.load_model(run.export(tmp_path / "l") / "group_0.safetensors")
+    np.testing.assert_allclose(model.predict_proba(x), run.predict_proba("a", x), atol=1e-6)
+    assert model.predict(x).tolist() == run.predict("a", x).tolist()
     own = shoal.Objective(said=lambda outputs: outputs * 2)
     run = shoal.run("fedavg", Federation.from_arrays(clients), task=own, rounds=1, engine="serial")
     model = shoal.load_model(run.export(tmp_path / "o") / "group_0.safetensors")
