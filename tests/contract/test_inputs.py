@@ -234,3 +234,17 @@ def test_a_run_of_several_inputs_resumes_to_the_same_bits(tmp_path: Path) -> Non
     shoal.run("ifca", federation, model, engine=Serial(), **KEYS, groups=2, out=tmp_path / "run")
     resumed = shoal.resume(tmp_path / "run", federation=federation, model=model, rounds=4, engine=Serial())
     assert whole.serving.models_KP.tobytes() == resumed.serving.models_KP.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["dict", "tuple"])
+def test_a_run_of_several_inputs_is_loaded_and_exported(kind: str, tmp_path: Path) -> None:
+    federation, model = of_kind(short_toy(), kind)
+    run = shoal.run("ifca", federation, model, engine=Serial(), **KEYS, groups=2, out=tmp_path / "run")
+    rows = federation.indices("c03", "test")
+    x = take(federation.x, rows)
+    expected = run.predict("c03", x).tolist()
+    assert shoal.load(tmp_path / "run", model=model).predict("c03", x).tolist() == expected
+    exported = run.export(tmp_path / "out") / f"group_{run.groups['c03']}.safetensors"
+    assert shoal.load_model(exported, model=model).predict(x).tolist() == expected
+    with pytest.raises(BadInput, match="ONNX files are written of models that take one array"):
+        run.export(tmp_path / "onnx", onnx=True)

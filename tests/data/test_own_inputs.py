@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import pytest
 import torch
 
 from shoal.data.federation import Federation
-from shoal.data.own_inputs import given, read
+from shoal.data.own_inputs import read
+from shoal.data.signature import Signature
 from shoal.errors import BadInput
 from shoal.seeds import Key
-from shoal.tree import Pad, Ragged, Sequences
+from shoal.tree import Pad, Ragged, Sequences, batch, kind_of, leaves
 
 LONG, SHORT = [[1, 2, 3], [4]], [[5, 6], [7, 8]]  # the second is an array by itself
 
@@ -96,8 +98,27 @@ def test_rows_are_read_as_they_are() -> None:
 
 
 def test_new_samples_of_sequences() -> None:
-    fed = Federation.from_arrays({"a": (LONG, [0, 1])}, test=0)
-    assert given(fed, SHORT).batch()["input_ids"].tolist() == SHORT
-    assert given(fed, [[1, 2, 3, 4, 5]]).batch()["attention_mask"].tolist() == [[1] * 5]
+    signature = Signature.of(Federation.from_arrays({"a": (LONG, [0, 1])}, test=0))
+    assert signature.given(SHORT).batch()["input_ids"].tolist() == SHORT
+    assert signature.given([[1, 2, 3, 4, 5]]).batch()["attention_mask"].tolist() == [[1] * 5]
     with pytest.raises(BadInput, match="inputs are float64, not int64"):
-        given(fed, [[0.5], [1.0, 2.0]])
+        signature.given([[0.5], [1.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    "x", [LONG, {"words": LONG, "age": [1.0, 2.0]}, (np.eye(2), np.zeros(2)), {"scan": np.ones((2, 3, 3), np.uint8)}]
+)
+def test_what_is_kept_of_inputs_makes_a_sample_and_takes_new_ones(x: Any) -> None:
+    fed = Federation.from_arrays({"a": (x, [0, 1])}, test=0)
+    kept = Signature.of(fed)
+    read_back = Signature.from_json(json.loads(json.dumps(kept.to_json())))
+    assert read_back == kept
+    assert (read_back.input_shape, kind_of(read_back.sample())) == (fed.shape, kind_of(fed.sample()))
+    for new, old in zip(leaves(batch(read_back.given(x))), leaves(batch(fed.client("a")("train")[0])), strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+def test_a_collate_function_of_ones_own_is_not_kept() -> None:
+    kept = Signature.of(Federation.from_arrays({"a": (LONG, [0, 1])}, test=0, collate=len_of))
+    with pytest.raises(BadInput, match="a collate function of its user's own"):
+        Signature.from_json(kept.to_json()).sample().batch()
