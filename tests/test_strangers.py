@@ -196,25 +196,3 @@ def test_a_file_is_imported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert sys.path.count(str(tmp_path)) == 1
     with pytest.raises(BadInput, match="there is no file"):
         import_file(tmp_path / "elsewhere.py")
-
-
-def test_a_model_is_a_function_of_a_file(folder: Path) -> None:
-    fine(
-        folder,
-        f"run fedavg {QUICK} rounds=2 model=toy_model.py:tiny kernel=torch out=whole",
-        f"run fedavg {QUICK} rounds=1 model=toy_model.py:tiny kernel=torch out=part",
-        "report part",
-        "compare whole part",
-    )
-    assert 'model = "toy_model.py:tiny"' in (folder / "part" / "config.toml").read_text()
-    resumed, *refused = commands(
-        folder,
-        "resume part rounds=2",
-        f"run fedavg {QUICK} model=toy_model.py:size",
-        f"run fedavg {QUICK} model=no_model.py:tiny",
-    )
-    assert resumed.code == 0, resumed.stderr
-    assert summary(folder, "part") == summary(folder, "whole")
-    assert [d.code for d in refused] == [2, 2]
-    assert "toy_model.py has no function 'size'" in refused[0].stderr
-    assert "there is no file no_model.py" in refused[1].stderr
