@@ -38,6 +38,7 @@ def test_extras_are_of_use() -> None:
     """What an extra brings is imported somewhere in the package, the tools of developers aside."""
     code = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
     modules = {"pillow": "PIL", "flwr-datasets": "shoal.data.own_flwr"}  # which takes what the user made with it
+    modules |= dict.fromkeys(("transformers", "peft"), "shoal.layout.calling")  # likewise
     for extra, packages in PROJECT["optional-dependencies"].items():
         names = [re.match(r"[\w-]+", package)[0] for package in packages]  # type: ignore[index]
         unused = [n for n in names if not re.search(rf'(import|from) {modules.get(n, n)}\b|"{n}"', code)]

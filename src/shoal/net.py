@@ -15,8 +15,9 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from shoal.kernels import Native, Network, Store, log_probabilities_many
-from shoal.layout import Layout, seeded
+from shoal.layout import Layout, call, seeded
 from shoal.layout.factored import Factored, Span, large_layers
+from shoal.tree import Sequences, Tree, batch, take, tree_map
 from shoal.types import Array
 
 __all__ = ["Arithmetic", "Net"]
@@ -190,22 +191,20 @@ class Net:
             self._twin.module.eval()
         return self._twin
 
-    def run(
-        self, x: torch.Tensor, features: bool = False, whole: bool = False
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def run(self, x: Tree, features: bool = False, whole: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Outputs (B, C) of the module for a batch and, if asked for, the features that its head turned into them.
 
         It is for training. Only whole batches, which all have one shape, go through a compiled module.
 
         Args:
-            x: Inputs (B, ...), as `tensor` gives them.
+            x: Inputs (B, ...), as `take` gives them.
             features: Whether to give the features, too, for which the module needs `features` and `head`.
             whole: Whether the batch is a whole one.
         """
         with torch.autocast(self.device.type, torch.bfloat16) if self._arithmetic.bfloat16 else nullcontext():
-            seen = self.module.features(x) if features else None  # type: ignore[operator]
+            seen = call(self.module.features, x) if features else None  # type: ignore[arg-type]
             module = self._compiled if whole and self._compiled is not None else self.module
-            scores = module(x) if seen is None else self.module.head(seen)  # type: ignore[operator]
+            scores = call(module, x) if seen is None else call(self.module.head, seen)  # type: ignore[arg-type]
         return scores.to(self.dtype), None if seen is None else seen.to(self.dtype)
 
     def vector(self) -> Array:
@@ -219,15 +218,24 @@ class Net:
                 out[place] = now.detach().cpu().numpy().reshape(-1)
         return out
 
-    def tensor(self, x: Array) -> torch.Tensor:
-        """Inputs as the module takes them: floats in its own precision, integers (token ids) as they are."""
+    def tensor(self, x: Tree) -> Any:
+        """Inputs as the module takes them: floats in its own precision, integers (token ids) as they are.
+
+        Sequences stay as they are: `take` makes batches of them.
+        """
+        if not isinstance(x, np.ndarray):
+            return x if isinstance(x, Sequences) else tree_map(self.tensor, x)
         t = torch.from_numpy(np.ascontiguousarray(x))
         t = self._moved(t, self.dtype if t.is_floating_point() else torch.int64)
         innermost = self.layout.channels_last and t.is_floating_point()
         return t.to(memory_format=torch.channels_last) if innermost else t
 
-    def take(self, inputs: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    def take(self, inputs: Tree, rows: torch.Tensor) -> Any:
         """Some of the inputs, in the memory format they have."""
+        if not isinstance(inputs, torch.Tensor):
+            if isinstance(inputs, Sequences):
+                return self.tensor(batch(take(inputs, rows.cpu().numpy())))
+            return tree_map(lambda part: part.index_select(0, rows), inputs)
         if self.layout.channels_last and inputs.dim() == 4:
             return inputs.permute(0, 2, 3, 1).index_select(0, rows).permute(0, 3, 1, 2)
         return inputs.index_select(0, rows)
@@ -250,12 +258,11 @@ class Net:
             return F.binary_cross_entropy_with_logits(scores[:, 0], y.to(scores.dtype))
         return F.cross_entropy(scores, y)
 
-    @torch.no_grad()
-    def scores(self, x: Array) -> Array:
-        """Outputs of the module in evaluation mode, B x C."""
-        return np.asarray(self.module.eval()(self.tensor(x)).cpu().numpy())
+    def outputs(self, x: Tree) -> torch.Tensor:
+        """Outputs of the module, as it is, for inputs that go through it together."""
+        return call(self.module, self.tensor(batch(x)))
 
-    def rows(self, x: Array) -> Array:
+    def rows(self, x: Tree) -> Array:
         """What is kept of tested samples: log-probabilities of classes where these tell all, else outputs."""
         return self.log_probabilities(x) if self.layout.objective.by_probabilities else self.scores(x)
 
@@ -265,13 +272,20 @@ class Net:
         return rows if objective.by_probabilities else objective.says(torch.from_numpy(rows)).numpy()
 
     @torch.no_grad()
-    def log_probabilities(self, x: Array) -> Array:
-        """Log-probability of every class, B x C; two columns also where the module has one output."""
-        if self.native is not None and self.native.network.takes(x):  # as for a whole cohort at once
-            pieces = [(self.vector(), np.arange(len(x)), 0)]
-            return log_probabilities_many(self.native, Store(np.ascontiguousarray(x)), pieces, threads=1)[0]
+    def scores(self, x: Tree) -> Array:
+        """Outputs of the module in evaluation mode, B x C."""
         self.module.eval()
-        scores = self.module(self.tensor(x))
+        return np.asarray(self.outputs(x).cpu().numpy())
+
+    @torch.no_grad()
+    def log_probabilities(self, x: Tree) -> Array:
+        """Log-probability of every class, B x C; two columns also where the module has one output."""
+        native = None if self.layout.tree else self.native
+        if native is not None and native.network.takes(x):  # as for a whole cohort at once
+            pieces = [(self.vector(), np.arange(len(x)), 0)]
+            return log_probabilities_many(native, Store(np.ascontiguousarray(x)), pieces, threads=1)[0]
+        self.module.eval()
+        scores = self.outputs(x)
         if scores.shape[1] == 1:
             logp = F.logsigmoid(torch.cat([-scores, scores], 1))
         else:

@@ -25,6 +25,7 @@ from shoal.records import (
     expect,
 )
 from shoal.seeds import Key
+from shoal.tree import Tree
 
 if TYPE_CHECKING:
     from shoal.costs import Parallel
@@ -62,7 +63,7 @@ __all__ = [
 
 
 class ClientData(Protocol):
-    """One client's samples: `data("train")` gives inputs and labels as numpy arrays.
+    """One client's samples: `data("train")` gives inputs, mostly one array (`shoal.tree` knows the others), and labels.
 
     >>> from shoal.data import build
     >>> data: ClientData = build("digits").client("00")
@@ -71,7 +72,7 @@ class ClientData(Protocol):
     True
     """
 
-    def __call__(self, split: str) -> tuple[Array, Array]: ...
+    def __call__(self, split: str) -> tuple[Tree, Array]: ...
 
     def labels(self, split: str) -> Array:
         """The labels alone, for which inputs need not be gathered."""
@@ -119,7 +120,7 @@ class Bulk(Protocol):
         """Which samples."""
         ...
 
-    def forward(self, net: Net, x: Array) -> Array:
+    def forward(self, net: Net, x: Tree) -> Array:
         """What one slice of samples gives with the model loaded: log-probabilities, or outputs, a row per sample."""
         ...
 
@@ -375,7 +376,7 @@ class Solver(Protocol):
         """Samples of a step."""
         ...
 
-    def __call__(self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Any = None) -> Trained:
+    def __call__(self, net: Net, start_P: Array, x: Tree, y: Array, key: Key, velocity: Any = None) -> Trained:
         """Train from `start_P`; `velocity` is what the client kept of the last time, if it keeps any."""
         ...
 
@@ -425,7 +426,7 @@ class Algorithm(ABC):
     def assign(self, state: Any, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         """The model or group of clients that were not there before, as `which_N` of the answers."""
 
-    def wrap(self, model: ModelFactory, sample: Array) -> ModelFactory:
+    def wrap(self, model: ModelFactory, sample: Tree) -> ModelFactory:
         """The model that is trained, made of the one that was given (FedFusion); as it is by default.
 
         Args:

@@ -97,7 +97,15 @@ def test_double_precision_is_not_cut() -> None:
         ({"a": ([[1.0]],)}, r"\(x, y\) or \(x, y, x_test, y_test\), not 1 parts"),
         ({"a": ([[1.0], [2.0]], [0])}, r"inputs of shape \(2, 1\) and labels of shape \(1,\)"),
         ({"a": (np.zeros((0, 2)), [])}, "'a' has no training sample"),
-        ({"a": ([[1.0], [2.0, 3.0]], [0, 1])}, "do not all have the same shape"),
+        ({"a": ([[[1.0]], [[2.0, 3.0]]], [0, 1])}, "do not all have the same shape"),
+        ({"a": ([1.0, [2.0, 3.0]], [0, 1])}, "do not all have the same shape"),
+        ({"a": ({"my age": [1.0]}, [0])}, "names by which a model can be called, not 'my age'"),
+        ({"a": ({}, [0])}, "names by which a model can be called, not none at all"),
+        ({"a": ({"u": [1.0], "v": [1.0, 2.0]}, [0])}, r"inputs of shape {'u': \(1,\), 'v': \(2,\)} and labels"),
+        ({"a": ({"u": [1.0]}, [0]), "b": ({"v": [1.0]}, [0])}, "same arrays for all, under the same names"),
+        ({"a": ({"u": [1.0]}, [0]), "b": ([1.0], [0])}, "same arrays for all, under the same names"),
+        ({"a": ({"u": [[1.0], [1.0, 2.0]]}, [0, 1]), "b": ({"u": [[[1.0]]]}, [0])}, "not in their length alone"),
+        ({"a": ({"u": [float("nan")]}, [0])}, "client 'a', u hold a value that is not finite"),
         ({"a": ([[1.0]], [0]), "b": ([[1.0, 2.0]], [0])}, r"different shapes: \(1,\), \(2,\)"),
         ({"a": ([[1.0]], [1]), "b": ([[1.0]], [0.5])}, "whole numbers as targets and others floats"),
         (
@@ -148,7 +156,7 @@ def test_torch_data_sets() -> None:
     with pytest.raises(BadInput, match="length and items"):
         Federation.from_datasets({"a": 3})
     with pytest.raises(BadInput, match="same shape"):
-        Federation.from_datasets({"a": [([1.0], 0), ([1.0, 2.0], 1)]})
+        Federation.from_datasets({"a": [(np.zeros((2, 3)), 0), (np.zeros((2, 4)), 1)]})
 
 
 def test_folders(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from shoal.layout import ModelFactory
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import GAMMA, SGD, Fused, Operator
+from shoal.tree import Tree
 from shoal.types import Array, Engine, Record, Select, Solver, option
 
 
@@ -55,7 +56,7 @@ class FedFusion(Averaging):
     def averaging(self) -> FedAvg:
         return FedAvg(select=self.select, solver=self.solver, aggregate=self.aggregate)
 
-    def wrap(self, model: ModelFactory, sample: Array) -> ModelFactory:
+    def wrap(self, model: ModelFactory, sample: Tree) -> ModelFactory:
         return Fused.of(model, sample, self.operator, self.gamma)
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:

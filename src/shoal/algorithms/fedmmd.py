@@ -11,7 +11,8 @@ from shoal.algorithms.registry import algorithm
 from shoal.layout import ModelFactory
 from shoal.selection import Random
 from shoal.solvers import MMD, SGD, Sees, with_features
-from shoal.types import Array, Select, Solver, option
+from shoal.tree import Tree
+from shoal.types import Select, Solver, option
 
 
 @algorithm("fedmmd", single_model=True)
@@ -36,7 +37,7 @@ class FedMMD(Averaging):
         solver = self.solver.plus(MMD(self.lam, self.sees)) if self.lam else self.solver
         return FedAvg(select=self.select, solver=solver, aggregate=self.aggregate)
 
-    def wrap(self, model: ModelFactory, sample: Array) -> ModelFactory:
+    def wrap(self, model: ModelFactory, sample: Tree) -> ModelFactory:
         """The model as it is, if it has what is compared."""
         if self.sees == "features":
             with_features(model, "sees=features")

@@ -18,6 +18,7 @@ from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.tasks.losses import mean_loss
+from shoal.tree import Shape
 from shoal.types import Array, Cohort, Memory, Ref, Solver
 
 
@@ -96,6 +97,8 @@ class KernelData:
 def sound(federation: Federation, native: Native) -> bool:
     """Whether samples become floats of the shape that the network takes, and labels are classes that it knows."""
     x, y = federation.x, federation.y
+    if not isinstance(x, np.ndarray):
+        return False
     scaled = x.dtype == np.uint8 and federation.inputs.shift is not None
     fits = native.network.takes(x[:0].astype(np.float32) if scaled else x)
     named = y.dtype.kind in "iu" and y.min(initial=0) >= 0 and y.max(initial=0) < federation.classes
@@ -103,9 +106,9 @@ def sound(federation: Federation, native: Native) -> bool:
     return bool(fits and len(x) == len(y) and named and whole_maps)
 
 
-def turnable(shape: tuple[int, ...]) -> bool:
+def turnable(shape: Shape) -> bool:
     """Whether images of a shape have it still after a quarter turn."""
-    return len(shape) >= 2 and shape[-1] == shape[-2]
+    return not isinstance(shape, dict) and len(shape) >= 2 and shape[-1] == shape[-2]
 
 
 def split_of(federation: Federation, name: str, classes: int) -> Split | None:

@@ -15,6 +15,7 @@ from shoal.backends.cohort import KernelData
 from shoal.data.federation import Source
 from shoal.data.samples import View
 from shoal.net import Net
+from shoal.tree import Tree, address, batch, nbytes
 from shoal.types import Array
 
 Clock = Callable[[], float]
@@ -46,14 +47,14 @@ class Site:
     federation: Source
     clock: Clock = time.monotonic
     vectors_VP: Array | None = None
-    ready: dict[tuple[Any, ...], Array] = field(default_factory=dict)
+    ready: dict[tuple[Any, ...], Tree] = field(default_factory=dict)
 
     @cached_property
     def kernel_data(self) -> KernelData | None:
         """The federation as the kernel reads it; None if it cannot."""
         return KernelData.of(self.net, self.federation.in_memory)
 
-    def inputs(self, index: Array, view: View) -> Array:
+    def inputs(self, index: Array, view: View) -> Tree:
         """Samples as inputs of a model; the same ones are made once, while there is room to keep them.
 
         Args:
@@ -65,11 +66,11 @@ class Site:
         """
         federation = self.federation.in_memory
         assert federation is not None
-        mark = (federation.x.ctypes.data, view.turns, index.tobytes())
+        mark = (address(federation.x), view.turns, index.tobytes())
         found = self.ready.get(mark)
         if found is None:
-            found = federation.inputs_at(index, view)
-            if sum(x.nbytes for x in self.ready.values()) + found.nbytes <= INPUT_BYTES:
+            found = batch(federation.inputs_at(index, view))
+            if sum(map(nbytes, self.ready.values())) + nbytes(found) <= INPUT_BYTES:
                 self.ready[mark] = found
         return found
 

@@ -113,7 +113,8 @@ def models() -> list[Entry]:
     import torch
 
     from shoal.models import MODELS, Published, factory
-    from shoal.models.registry import keywords, times
+    from shoal.models.registry import keywords
+    from shoal.tree import told
 
     found: list[Entry] = []
     for name, model in MODELS.items():
@@ -125,7 +126,7 @@ def models() -> list[Entry]:
             continue
         with torch.device("meta"):
             count = sum(p.numel() for p in factory(name, model.shape, model.outputs)().parameters())
-        about = f"{times(model.shape)} -> {model.outputs}"
+        about = f"{told(model.shape)} -> {model.outputs}"
         found.append({"name": name, "about": about, "arguments": {}, "parameters": count, "input": list(model.shape)})
     return found
 

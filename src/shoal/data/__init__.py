@@ -8,6 +8,7 @@ from shoal.data.federation import Federation, OnDemand, Source
 from shoal.data.partition import PARTITIONS, Partition
 from shoal.data.samples import Inputs, Ragged, View
 from shoal.data.spec import Spec, parse
+from shoal.tree import Pad, Sequences
 
 __all__ = [
     "PARTITIONS",
@@ -15,8 +16,10 @@ __all__ = [
     "Federation",
     "Inputs",
     "OnDemand",
+    "Pad",
     "Partition",
     "Ragged",
+    "Sequences",
     "Source",
     "Spec",
     "Statistics",

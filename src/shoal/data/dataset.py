@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.data.samples import Inputs
 from shoal.errors import BadInput
+from shoal.tree import Tree, length, take
 from shoal.types import Array
 
 
@@ -20,7 +21,7 @@ class Dataset:
 
     Args:
         name: What it is called.
-        x: All samples, N first.
+        x: All samples, N first: an array, a dict or tuple of arrays, or `Sequences`.
         y: The label of each, from 0 on.
         classes: Number of classes.
         inputs: How samples become inputs of a model.
@@ -35,7 +36,7 @@ class Dataset:
     """
 
     name: str
-    x: Array
+    x: Tree
     y: Array
     classes: int
     inputs: Inputs = Inputs()
@@ -45,8 +46,8 @@ class Dataset:
     class_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if len(self.x) != len(self.y):
-            raise BadInput(f"{self.name} holds {len(self.x)} samples but {len(self.y)} labels")
+        if length(self.x) != len(self.y):
+            raise BadInput(f"{self.name} holds {length(self.x)} samples but {len(self.y)} labels")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -73,7 +74,7 @@ class Dataset:
         [2, 0]
         """
         writer = None if self.writer is None else self.writer[rows]
-        return replace(self, x=self.x[rows], y=self.y[rows], writer=writer, first_test=None)
+        return replace(self, x=take(self.x, rows), y=self.y[rows], writer=writer, first_test=None)
 
 
 def pixel_statistics(x: Array, axes: tuple[int, ...] = (0,)) -> tuple[Array, Array]:

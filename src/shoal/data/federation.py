@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from shoal.data.source import Source as Source
 from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.show import html_table
+from shoal.tree import Shape, Tree, shape_of, take
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 
 SPLITS = ("train", "test", "val")
@@ -32,7 +33,7 @@ class Federation:
     Args:
         name: What it is called.
         ids: The clients, sorted.
-        x: All samples as they are stored, (samples, ...).
+        x: All samples as they are stored: an array (samples, ...), a dict or tuple of such arrays, or `Sequences`.
         y: The target of each: a class from 0 on; or labels, classes of tokens, floats (`shoal.data.own`).
         train: Which samples each client trains on, one row per client.
         test: Which it is tested on.
@@ -53,7 +54,7 @@ class Federation:
 
     name: str
     ids: Cohort
-    x: Array
+    x: Tree
     y: Array
     train: Ragged
     test: Ragged
@@ -76,6 +77,8 @@ class Federation:
         empty = [name for name, size in zip(self.ids, self.train.sizes, strict=True) if size == 0]
         if empty:
             raise BadInput(f"client {empty[0]!r} and {len(empty) - 1} more have no training sample; use fewer clients")
+        for view in self.views:
+            view.check(self.x)
 
     def __repr__(self) -> str:
         return in_a_line(self)
@@ -98,9 +101,9 @@ class Federation:
     def _place(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.ids)}
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.x.shape[1:])
+    @cached_property
+    def shape(self) -> Shape:
+        return shape_of(self.x)
 
     def has(self, split: str) -> bool:
         """Whether there is such a split: `train`, `test` or `val`."""
@@ -144,11 +147,11 @@ class Federation:
         named: Array = names_VC[self.view_numbers(place_B), self.y[index_B]]
         return named
 
-    def inputs_at(self, index: Array, view: View) -> Array:
+    def inputs_at(self, index: Array, view: View) -> Tree:
         """Samples as inputs of a model, seen through a view."""
-        return view.rotate(self.inputs(self.x[index]))
+        return view.rotate(self.inputs(take(self.x, index)))
 
-    def sample(self) -> Array:
+    def sample(self) -> Tree:
         """One input, to try a model on."""
         return self.inputs_at(np.zeros(1, np.int64), self.views[0])
 
@@ -239,17 +242,20 @@ class Federation:
         classes: int | None = None,
         tags: Mapping[str, Mapping[str, str]] | None = None,
         class_names: Sequence[str] | None = None,
+        collate: Callable[[list[Any]], Any] | None = None,
     ) -> Federation:
         """From `{client: (x, y)}`, a share `test` set aside per client, or from `{client: (x, y, x_test, y_test)}`.
 
         Args:
-            clients: Lists, numpy arrays or torch tensors; bytes of two or more axes are images, divided by 255.
+            clients: Lists, numpy arrays or torch tensors; bytes of two or more axes are images, divided by 255. x may
+                also be a dict or tuple of arrays, or a list of sequences of different lengths.
             test: Share of the samples to set aside.
             seed: Draws them.
             name: What to call the federation.
             classes: Number of classes; None: one more than the largest label, or as many as a target has numbers.
             tags: What clients publish about themselves, by client.
             class_names: What the classes are called, from class 0 on.
+            collate: Makes a batch of a list of samples; None: sequences are padded to the longest, with a mask.
 
         Returns:
             The federation; `shoal.data.own` says more about what is taken.
@@ -261,17 +267,32 @@ class Federation:
         from shoal.data.own import from_arrays
 
         return from_arrays(
-            clients, test=test, seed=seed, name=name, classes=classes, tags=tags, class_names=class_names
+            clients,
+            test=test,
+            seed=seed,
+            name=name,
+            classes=classes,
+            tags=tags,
+            class_names=class_names,
+            collate=collate,
         )
 
     @classmethod
-    def from_datasets(cls, clients: Mapping[str, Any], *, test: float = 0.1, seed: int | Key = 0) -> Federation:
+    def from_datasets(
+        cls,
+        clients: Mapping[str, Any],
+        *,
+        test: float = 0.1,
+        seed: int | Key = 0,
+        collate: Callable[[list[Any]], Any] | None = None,
+    ) -> Federation:
         """From `{client: torch Dataset}`, or `{client: (training set, test set)}`.
 
         Args:
-            clients: Data sets with a length and items (x, y).
+            clients: Data sets with a length and items (x, y); x may be a dict or tuple of arrays, or a sequence.
             test: Share to set aside where there is no test set.
             seed: Draws it.
+            collate: Makes a batch of a list of samples; None: sequences are padded to the longest, with a mask.
 
         Returns:
             The federation.
@@ -281,11 +302,13 @@ class Federation:
         """
         from shoal.data.own import from_datasets
 
-        return from_datasets(clients, test=test, seed=seed)
+        return from_datasets(clients, test=test, seed=seed, collate=collate)
 
     @classmethod
     def from_folder(cls, path: str | Path, *, test: float = 0.1, seed: int | Key = 0) -> Federation:
         """From a folder of `<client>.npz` files with arrays x and y, and optionally x_test and y_test.
+
+        Several inputs of a sample are arrays called `x.NAME`, and `x_test.NAME`.
 
         Args:
             path: The folder.

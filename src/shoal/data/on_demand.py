@@ -8,6 +8,7 @@ from functools import cached_property
 
 from shoal.data.digest import check_names, fingerprint
 from shoal.errors import BadInput
+from shoal.tree import Shape, Tree, take
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 
 
@@ -15,9 +16,9 @@ from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
 class Produced:
     """The samples of one client, made by a function of the split."""
 
-    make: Callable[[str], tuple[Array, Array]]
+    make: Callable[[str], tuple[Tree, Array]]
 
-    def __call__(self, split: str) -> tuple[Array, Array]:
+    def __call__(self, split: str) -> tuple[Tree, Array]:
         return self.make(split)
 
     def labels(self, split: str) -> Array:
@@ -38,7 +39,7 @@ class OnDemand:
         sizes_N: Training samples of each.
         classes: Number of classes.
         make: From a client to its data, which is a function from a split (`train`, `test`) to inputs and labels.
-        shape: Of one input.
+        shape: Of one input; of several arrays by name, of a tuple's by `"0"`, `"1"` and so on.
         truth: Planted group of each client, if there are any.
 
     >>> import numpy as np
@@ -52,8 +53,8 @@ class OnDemand:
     ids: Cohort
     sizes_N: Array
     classes: int
-    make: Callable[[str], Callable[[str], tuple[Array, Array]]]
-    shape: tuple[int, ...]
+    make: Callable[[str], Callable[[str], tuple[Tree, Array]]]
+    shape: Shape
     truth: Array | None = None
 
     def __post_init__(self) -> None:
@@ -77,8 +78,8 @@ class OnDemand:
     def has(self, split: str) -> bool:
         return split in ("train", "test")
 
-    def sample(self) -> Array:
-        return self.make(self.ids[0])("train")[0][:1]
+    def sample(self) -> Tree:
+        return take(self.make(self.ids[0])("train")[0], slice(0, 1))
 
     def fingerprint(self) -> str:
         """A short hash of ids, sizes, shape, classes and of what produces the clients; the same in every process."""

@@ -11,13 +11,13 @@ import numpy as np
 
 from shoal.data.digest import check_names
 from shoal.data.federation import Federation
-from shoal.data.samples import Inputs, Ragged
+from shoal.data.own_inputs import Collate, read, stacked, stored
+from shoal.data.own_inputs import common_dtype as common_dtype
 from shoal.data.targets import MAX_CLASSES, checked_targets, classes_of, joined_targets
 from shoal.errors import BadInput, DataMissing
 from shoal.seeds import Key
+from shoal.tree import Ragged, Tree, as_array, leaves, tree_map
 from shoal.types import Array
-
-MAX_INPUT = float(np.finfo(np.float32).max)  # of an input: most models compute in float32
 
 
 def from_arrays(
@@ -29,6 +29,7 @@ def from_arrays(
     classes: int | None = None,
     tags: Mapping[str, Mapping[str, str]] | None = None,
     class_names: Sequence[str] | None = None,
+    collate: Collate | None = None,
 ) -> Federation:
     """From `{client: (x, y)}`, a share `test` set aside per client, or from `{client: (x, y, x_test, y_test)}`.
 
@@ -36,6 +37,9 @@ def from_arrays(
     divided by 255, other whole numbers stay as they are (tokens). Floats stay float32 or float64, as they are given;
     lists of Python floats are float64. A model turns them into its own precision, so float64 pays for runs with
     `precision=float64` alone, and float32 takes half the memory. Inputs must be finite in float32 as well.
+
+    A dict, or a tuple of arrays, is several inputs of every sample; a list of samples of different lengths is one of
+    sequences, of which `collate` makes batches; docs/inputs.md says more.
 
     Targets are classes (whole numbers from 0 on, below 1,000,000), labels (vectors of 0 and 1), classes of tokens
     (sequences of whole numbers, -100 where none counts) or floats, one or an array of them per sample; what is learned
@@ -57,7 +61,7 @@ def from_arrays(
     check_names(list(named))
     if classes is not None and classes > MAX_CLASSES:
         raise BadInput(f"classes must be at most {MAX_CLASSES:,}, not {classes:,}")
-    xs: list[Array] = []
+    xs: list[Tree] = []
     ys: list[Array] = []
     train, test_rows, start = [], [], 0
     for client in sorted(named):
@@ -72,10 +76,10 @@ def from_arrays(
         more = np.arange(n, sum(len(y) for _, y in parts))
         train.append(start + np.flatnonzero(~chosen))
         test_rows.append(start + np.concatenate([np.flatnonzero(chosen), more]))
-        xs.extend(x for x, _ in parts if len(x))
+        xs.extend(x for x, y in parts if len(y))
         ys.extend(y for _, y in parts)
         start += sum(len(y) for _, y in parts)
-    x, inputs = _stored(xs)
+    x, inputs = stored(xs, collate)
     y = joined_targets(ys)
     if class_names is not None:
         classes = len(class_names) if classes is None else classes
@@ -95,7 +99,9 @@ def from_arrays(
     )
 
 
-def from_datasets(clients: Mapping[str, Any], *, test: float = 0.1, seed: int | Key = 0) -> Federation:
+def from_datasets(
+    clients: Mapping[str, Any], *, test: float = 0.1, seed: int | Key = 0, collate: Collate | None = None
+) -> Federation:
     """From `{client: torch Dataset}` (or a pair for training and test): anything with a length and items (x, y).
 
     >>> from_datasets({"a": [([1.0], 0), ([2.0], 1)], "b": [([3.0], 1), ([4.0], 0)]}).train.sizes.tolist()
@@ -105,7 +111,7 @@ def from_datasets(clients: Mapping[str, Any], *, test: float = 0.1, seed: int | 
     for client, data in clients.items():
         pair = data if isinstance(data, tuple) and len(data) == 2 else (data,)
         arrays[client] = [array for part in pair for array in _items(str(client), part)]
-    return from_arrays(arrays, test=test, seed=seed, name="own data sets")
+    return from_arrays(arrays, test=test, seed=seed, name="own data sets", collate=collate)
 
 
 def from_folder(path: str | Path, *, test: float = 0.1, seed: int | Key = 0) -> Federation:
@@ -128,14 +134,21 @@ def from_folder(path: str | Path, *, test: float = 0.1, seed: int | Key = 0) -> 
     for file in files:
         try:
             with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
-                wanted = ["x", "y"] + (["x_test", "y_test"] if "x_test" in arrays else [])
-                clients[file.stem] = [arrays[k] for k in wanted]
+                tested = any(k.partition(".")[0] == "x_test" for k in arrays)
+                wanted = ["x", "y"] + (["x_test", "y_test"] if tested else [])
+                clients[file.stem] = [_entry(arrays, k) for k in wanted]
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as problem:
             reason = str(problem).strip("'\"")
             raise BadInput(
                 f"{file} cannot be read: {reason}; it needs arrays x and y, without Python objects"
             ) from problem
     return from_arrays(clients, test=test, seed=seed, name=f"folder {folder.name}")
+
+
+def _entry(arrays: Mapping[str, Array], name: str) -> Tree:
+    """An array of a file, or those called `name.PART` by the names of their parts."""
+    parts = {k.partition(".")[2]: arrays[k] for k in arrays if k.startswith(f"{name}.")}
+    return parts or arrays[name]
 
 
 def set_aside(n: int, share: float, key: Key) -> Array:
@@ -146,62 +159,29 @@ def set_aside(n: int, share: float, key: Key) -> Array:
     return chosen
 
 
-def _array(value: Any) -> Array:
-    """Anything array-like as numpy, torch tensors on any device included."""
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
-
-
-def _checked(client: str, x: Any, y: Any) -> tuple[Array, Array]:
+def _checked(client: str, x: Any, y: Any) -> tuple[Tree, Array]:
+    x_N = read(x, f"client {client!r}")
     try:
-        x_N, y_N = _array(x), _array(y)
+        y_N = as_array(y)
     except ValueError as problem:
-        raise BadInput(f"the samples of client {client!r} do not all have the same shape") from problem
-    if x_N.dtype.kind not in "biuf":
-        raise BadInput(f"the inputs of client {client!r} must be numbers, not {x_N.dtype}")
-    if y_N.ndim < 1 or x_N.ndim < 1 or len(x_N) != len(y_N):
-        raise BadInput(f"client {client!r} has inputs of shape {x_N.shape} and labels of shape {y_N.shape}")
-    if x_N.dtype.kind == "f" and not np.isfinite(x_N).all():
-        raise BadInput(f"the inputs of client {client!r} hold a value that is not finite")
-    if x_N.dtype.kind == "f" and max(float(x_N.max(initial=0)), -float(x_N.min(initial=0))) > MAX_INPUT:
-        raise BadInput(f"the inputs of client {client!r} hold a value beyond {MAX_INPUT:.1e}; scale them down")
-    if x_N.dtype == np.uint64 and x_N.max(initial=0) > np.iinfo(np.int64).max:
-        raise BadInput(f"the inputs of client {client!r} hold a whole number of more than 63 bits; use floats")
+        raise BadInput(f"the targets of client {client!r} do not all have the same shape") from problem
+    sized = all(isinstance(leaf, Ragged) or leaf.ndim > 0 for leaf in leaves(x_N))
+    if y_N.ndim < 1 or not sized or any(len(leaf) != len(y_N) for leaf in leaves(x_N)):
+        shapes = tree_map(lambda leaf: f"{len(leaf)} sequences" if isinstance(leaf, Ragged) else leaf.shape, x_N)
+        raise BadInput(f"client {client!r} has inputs of shape {shapes} and labels of shape {y_N.shape}")
     return x_N, checked_targets(client, y_N)
 
 
-def _stored(xs: list[Array]) -> tuple[Array, Inputs]:
-    """All samples in one array, and how they become inputs."""
-    shapes = {x.shape[1:] for x in xs}
-    if len(shapes) > 1:
-        raise BadInput(f"samples of the clients have different shapes: {', '.join(map(str, sorted(shapes)))}")
-    bytes_ = {x.dtype == np.uint8 and x.ndim >= 3 for x in xs}
-    if bytes_ == {True}:
-        return np.concatenate(xs), Inputs(0.0, 255.0)
-    if True in bytes_:
-        raise BadInput("some clients have images as bytes and others as other numbers; use one kind for all")
-    dtype = common_dtype(xs)
-    return np.concatenate([x.astype(dtype, copy=False) for x in xs]), Inputs()
-
-
-def common_dtype(arrays: Sequence[Array]) -> type[np.generic]:
-    """The dtype that samples are kept in: int64 if all are whole numbers, float64 if any is so fine, else float32.
-
-    >>> common_dtype([np.zeros(1, np.float32), np.zeros(1, int)]).__name__
-    'float32'
-    """
-    kinds = {a.dtype.kind for a in arrays}
-    if "f" in kinds:
-        return np.float64 if any(a.dtype.kind == "f" and a.dtype.itemsize > 4 for a in arrays) else np.float32
-    return np.float32 if kinds == {"b"} else np.int64
-
-
-def _items(client: str, data: Any) -> tuple[Array, Array]:
+def _items(client: str, data: Any) -> tuple[Tree, Array]:
     if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
         raise BadInput(f"the data set of client {client!r} must have a length and items")
     pairs = [data[i] for i in range(len(data))]
     if not pairs or any(len(pair) != 2 for pair in pairs):
         raise BadInput(f"the data set of client {client!r} must hold at least one item, each a pair (x, y)")
-    try:
-        return np.stack([_array(x) for x, _ in pairs]), np.stack([_array(y) for _, y in pairs])
-    except ValueError as problem:
-        raise BadInput(f"the samples of client {client!r} do not all have the same shape") from problem
+    whose, first, xs = f"client {client!r}", pairs[0][0], [x for x, _ in pairs]
+    labels = np.stack([as_array(y) for _, y in pairs])
+    if isinstance(first, Mapping):
+        return {name: stacked([x[name] for x in xs], whose) for name in first}, labels
+    if isinstance(first, tuple) and all(hasattr(part, "shape") for part in first):
+        return tuple(stacked([x[i] for x in xs], whose) for i in range(len(first))), labels
+    return stacked(xs, whose), labels

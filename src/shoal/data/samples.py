@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.errors import BadInput
+from shoal.tree import Ragged as Ragged
+from shoal.tree import Sequences, Tree, joined, tree_map
 from shoal.types import EVERYBODY, Array
 
 if TYPE_CHECKING:
@@ -15,80 +17,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ragged:
-    """Rows of different lengths in one array: row i is `index[offsets[i]:offsets[i + 1]]`.
-
-    Args:
-        index: All rows, one after the other.
-        offsets: Where each row begins, and the end of the last.
-
-    >>> rows = Ragged.of([np.array([7, 8]), np.array([9])])
-    >>> rows[1].tolist(), rows.sizes.tolist()
-    ([9], [2, 1])
-    """
-
-    index: Array
-    offsets: Array
-
-    @classmethod
-    def of(cls, rows: Sequence[Array]) -> Ragged:
-        """Rows of different lengths, put together."""
-        offsets = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
-        return cls(np.concatenate(rows).astype(np.int64) if rows else np.zeros(0, np.int64), offsets)
-
-    def with_rows(self, rows: Mapping[int, Array]) -> Ragged:
-        """The same with other rows in some places.
-
-        Args:
-            rows: By place what stands there.
-
-        Returns:
-            A table of as many rows.
-
-        >>> rows = Ragged.of([np.array([7, 8]), np.array([9]), np.array([5])])
-        >>> rows.with_rows({1: np.array([1, 2, 3])}).index.tolist()
-        [7, 8, 1, 2, 3, 5]
-        """
-        sizes_N, pieces, done = self.sizes, list[Array](), 0
-        for place in sorted(rows):
-            pieces += [self.index[self.offsets[done] : self.offsets[place]], rows[place]]
-            sizes_N[place], done = len(rows[place]), place + 1
-        index = np.concatenate([*pieces, self.index[self.offsets[done] :]]).astype(np.int64, copy=False)
-        return Ragged(index, np.concatenate([[0], np.cumsum(sizes_N)]).astype(np.int64))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, i: int) -> Array:
-        return self.index[self.offsets[i] : self.offsets[i + 1]]
-
-    @property
-    def sizes(self) -> Array:
-        return np.diff(self.offsets)
-
-    def take(self, rows_N: Array) -> tuple[Array, Array]:
-        """Several rows one after the other, and for each entry which of them it is from.
-
-        Args:
-            rows_N: Numbers of rows.
-
-        Returns:
-            The entries of these rows, and for each the place of its row in `rows_N`.
-
-        >>> Ragged.of([np.array([7, 8]), np.array([9]), np.array([5, 6])]).take(np.array([2, 0]))
-        (array([5, 6, 7, 8]), array([0, 0, 1, 1]))
-        """
-        lengths_N = self.sizes[rows_N]
-        owner = np.repeat(np.arange(len(rows_N)), lengths_N)
-        before_N = np.cumsum(lengths_N) - lengths_N
-        return self.index[np.arange(len(owner)) + (self.offsets[rows_N] - before_N)[owner]], owner
-
-
-@dataclass(frozen=True)
 class Inputs:
     """How stored samples become model inputs: `(x - shift) / scale` as floats; `shift=None` leaves them as they are.
 
-    The floats are float32, or float64 where the samples are stored so.
+    The floats are float32, or float64 where the samples are stored so. Of several arrays it turns those of bytes alone.
 
     Args:
         shift: What is taken off; None leaves samples as they are.
@@ -101,9 +33,13 @@ class Inputs:
     shift: Array | float | None = None
     scale: Array | float = 1.0
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Tree) -> Tree:
         if self.shift is None:
             return x
+        if isinstance(x, Sequences):
+            return replace(x, rows=self(x.rows))
+        if not isinstance(x, np.ndarray):
+            return tree_map(lambda leaf: self(leaf) if getattr(leaf, "dtype", None) == np.uint8 else leaf, x)
         dtype = np.float64 if x.dtype == np.float64 else np.float32
         x = x.astype(dtype)
         x -= np.asarray(self.shift, dtype)
@@ -127,7 +63,7 @@ class View:
     labels: tuple[int, ...] | None = None
     turns: float = 0
 
-    def rotate(self, x: Array) -> Array:
+    def rotate(self, x: Tree) -> Tree:
         """Inputs of shape (..., H, W) as the client sees them."""
         turns = self.turns % 4
         if turns == int(turns):
@@ -136,6 +72,13 @@ class View:
 
         x = x if np.issubdtype(x.dtype, np.floating) else x.astype(np.float32)
         return np.asarray(rotate(x, 90 * turns, axes=(-2, -1), reshape=False, order=1, mode="nearest"))
+
+    def check(self, x: Tree) -> None:
+        """A sentence if the inputs cannot be seen so."""
+        if self.turns % 4 and not isinstance(x, np.ndarray):
+            raise BadInput(
+                "views turn images, which are one array; inputs of several arrays or of sequences cannot turn"
+            )
 
     def relabel(self, y: Array) -> Array:
         """Labels as the client calls them."""
@@ -149,9 +92,10 @@ class Samples:
     federation: Federation
     client: str
 
-    def __call__(self, split: str) -> tuple[Array, Array]:
-        inputs = [self.federation.inputs_at(index, view) for index, view in self._places(split)]
-        return inputs[0] if len(inputs) == 1 else np.concatenate(inputs), self.labels(split)
+    def __call__(self, split: str) -> tuple[Tree, Array]:
+        return joined([self.federation.inputs_at(index, view) for index, view in self._places(split)]), self.labels(
+            split
+        )
 
     def labels(self, split: str) -> Array:
         """The labels alone."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from shoal.data.columns import is_rows
+from shoal.data.own_inputs import Collate, given
 from shoal.data.preprocess import Preprocessing
 from shoal.data.samples import Inputs
 from shoal.data.source import Source
 from shoal.errors import BadInput, ShoalError
+from shoal.tree import Kind, Pad, Ragged, Sequences, Shape, Tree, by_name, kind_of, placed, shape_of, tree_map, zeros
 from shoal.types import Array, ClientData, Cohort, Roster
 
 __all__ = ["Remembered", "Signature"]
@@ -24,12 +26,13 @@ class Signature:
     """The inputs and classes of models: what is kept of the data with a run, and with every exported model.
 
     Args:
-        shape: Of one sample.
-        dtype: Of samples as they are stored.
+        shape: Of one sample as it is stored, by name where it is several arrays; 0 for any length.
+        dtype: Of samples as they are stored, likewise.
         classes: Number of classes.
         class_names: What they are called, if that is known.
         inputs: How stored samples become inputs.
         preprocess: How rows of a table become samples, if they come from one.
+        collate: What makes batches of samples of different lengths, if they are.
 
     >>> from shoal.data import build
     >>> signature = Signature.of(build("digits"))
@@ -39,12 +42,13 @@ class Signature:
     np.float32(1.0)
     """
 
-    shape: tuple[int, ...]
-    dtype: str
+    shape: Shape
+    dtype: Kind
     classes: int
     class_names: tuple[str, ...] | None = None
     inputs: Inputs = Inputs()
     preprocess: Preprocessing | None = None
+    collate: Collate | None = None
 
     @classmethod
     def of(cls, source: Source) -> Signature:
@@ -59,16 +63,38 @@ class Signature:
         if isinstance(source, Remembered):
             return source.signature
         federation = source.in_memory
+        x = source.sample() if federation is None else federation.x
+        if isinstance(x, Sequences):
+            shape: Shape = tree_map(stored_shape, by_name(x.rows))
+            kind: Kind = tree_map(lambda leaf: numbers_of(leaf).dtype.name, by_name(x.rows))
+        else:
+            shape, kind = source.shape, kind_of(x)
+        collate = x.collate if isinstance(x, Sequences) else None
         if federation is None:
-            return cls(tuple(source.shape), source.sample().dtype.name, source.classes)
+            return cls(shape, kind, source.classes, collate=collate)
         kept = federation.class_names, federation.inputs, federation.preprocess
-        return cls(federation.shape, federation.x.dtype.name, federation.classes, *kept)
+        return cls(shape, kind, federation.classes, *kept, collate)
 
-    def sample(self) -> Array:
+    def sample(self) -> Tree:
         """One input of zeros, to try a model on."""
-        return self.inputs(np.zeros((1, *self.shape), self.dtype))
+        if self.collate is None:
+            return self.inputs(zeros(self.shape, self.dtype))
+        named = self.shape if isinstance(self.shape, dict) else {"": self.shape}
+        kinds = self.dtype if isinstance(self.dtype, dict) else {"": self.dtype}
+        rows = {n: np.zeros((1, *(2 if m == 0 else m for m in sizes)), kinds[n]) for n, sizes in named.items()}
+        made = {n: Ragged.of(list(a), a.dtype) if 0 in named[n] else a for n, a in rows.items()}
+        return self.inputs(Sequences(placed(made) if isinstance(self.shape, dict) else made[""], self.collate))
 
-    def given(self, x: Any, client: str | None = None) -> Array:
+    @property
+    def input_shape(self) -> Shape:
+        """The shape of one input as a model is given it."""
+        return self.shape if self.collate is None else shape_of(self.sample())
+
+    def stored(self, x: Any) -> Tree:
+        """Samples that a user gives, as the data has them; a sentence if they do not fit."""
+        return given(x, self.shape, self.dtype, self.collate)
+
+    def given(self, x: Any, client: str | None = None) -> Tree:
         """Samples that a user gives, as inputs of a model; a sentence if they do not fit.
 
         Args:
@@ -80,27 +106,25 @@ class Signature:
         """
         if self.preprocess is not None and is_rows(x):
             return self.preprocess.prepare(x, client)
-        samples = np.asarray(x)
-        if samples.shape[1:] != self.shape:
-            raise BadInput(f"inputs have shape {samples.shape[1:]} each, the federation's have {self.shape}")
-        if samples.dtype == self.dtype:
-            return self.inputs(samples)
-        if not np.issubdtype(samples.dtype, np.floating):
-            raise BadInput(
-                f"inputs are {samples.dtype}; give them as floats ready for the model, or as the data has them"
-            )
-        return samples
+        samples = self.stored(x)
+        ready = isinstance(samples, np.ndarray) and samples.dtype != self.dtype
+        return samples if ready else self.inputs(samples)
 
     def to_json(self) -> dict[str, Any]:
         """The signature as a tree that `json` writes."""
         shift, scale = (None if v is None else np.asarray(v).tolist() for v in (self.inputs.shift, self.inputs.scale))
         return {
-            "shape": list(self.shape),
+            "shape": tree_map(list, self.shape) if isinstance(self.shape, dict) else list(self.shape),
             "dtype": self.dtype,
             "classes": self.classes,
             "class_names": None if self.class_names is None else list(self.class_names),
             "inputs": {"shift": shift, "scale": scale},
             "preprocess": None if self.preprocess is None else self.preprocess.to_json(),
+            **(
+                {}
+                if self.collate is None
+                else {"collate": asdict(self.collate) if type(self.collate) is Pad else "own"}
+            ),
         }
 
     @classmethod
@@ -114,14 +138,33 @@ class Signature:
             The signature.
         """
         names, table, inputs = tree["class_names"], tree["preprocess"], tree["inputs"]
+        how = tree.get("collate")
         return cls(
-            tuple(tree["shape"]),
+            tree_map(tuple, tree["shape"]),
             tree["dtype"],
             tree["classes"],
             None if names is None else tuple(names),
             Inputs(*(np.array(v) if isinstance(v, list) else v for v in (inputs["shift"], inputs["scale"]))),
             None if table is None else Preprocessing.from_json(table),
+            None if how is None else not_here if how == "own" else Pad(**how),
         )
+
+
+def stored_shape(leaf: Any) -> tuple[int, ...]:
+    """Of one sample; 0 for any length."""
+    return (0, *leaf.index.shape[1:]) if isinstance(leaf, Ragged) else tuple(leaf.shape[1:])
+
+
+def numbers_of(leaf: Any) -> Array:
+    return leaf.index if isinstance(leaf, Ragged) else np.asarray(leaf)
+
+
+def not_here(samples: list[Any]) -> Any:
+    """Stands for a collate function of a user's own, which no file holds."""
+    raise BadInput(
+        "the batches of this run are made by a collate function of its user's own, which its files do not hold; "
+        "go on with shoal.resume(RUN, federation=...)"
+    )
 
 
 @dataclass(frozen=True)
@@ -173,8 +216,8 @@ class Remembered:
         return self.signature.classes
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.signature.shape
+    def shape(self) -> Shape:
+        return self.signature.input_shape
 
     @property
     def in_memory(self) -> None:
@@ -190,7 +233,7 @@ class Remembered:
     def has(self, split: str) -> bool:
         return split in ("train", "test")
 
-    def sample(self) -> Array:
+    def sample(self) -> Tree:
         return self.signature.sample()
 
     def fingerprint(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shoal.data.preprocess import Preprocessing
+from shoal.tree import Shape, told
 from shoal.version import __version__
 
 if TYPE_CHECKING:
@@ -61,10 +62,12 @@ def card(run: Run, models: Mapping[str, Mapping[str, Any]], onnx: bool = False) 
     return "\n".join(lines) + "\n"
 
 
-def _inputs(table: Preprocessing | None, shape: tuple[int, ...], dtype: str) -> str:
+def _inputs(table: Preprocessing | None, shape: Shape, dtype: Any) -> str:
     if table is not None:
         return f"{len(table.columns)} columns of a table, which become {len(table.inputs)} numbers"
-    return f"{'x'.join(map(str, shape)) or 'a number'}, {dtype}"
+    if isinstance(shape, dict):
+        return "; ".join(f"{name}: {told(sizes)}, {dtype[name]}" for name, sizes in shape.items())
+    return f"{told(shape) if shape else 'a number'}, {dtype}"
 
 
 def _targets(run: Run) -> str:

@@ -121,6 +121,8 @@ def write_onnx(path: Path, model: ExportedModel) -> None:
             'ONNX holds one preprocessing, and here every client has its own; make the table with fit="federation", '
             "or export without onnx"
         )
+    if isinstance(signature.shape, dict) or isinstance(signature.dtype, dict) or signature.collate is not None:
+        raise BadInput("ONNX files are written of models that take one array, and this takes more; export without onnx")
     try:
         import onnx  # noqa: F401
         import onnxruntime

@@ -26,6 +26,7 @@ from shoal.setup.options import own_keys
 from shoal.show import counted, html_table
 from shoal.table import Serving
 from shoal.tasks.evaluate import poll
+from shoal.tree import length
 from shoal.types import Array
 
 if TYPE_CHECKING:
@@ -142,8 +143,9 @@ class Run:
 
         Args:
             client: One of `clients`.
-            x: Samples (B, ...), in the dtype that the federation stores, or floats ready for the model; of a table,
-                also rows as they are: a data frame, a mapping of columns, a list of mappings.
+            x: Samples (B, ...), in the dtype that the federation stores, or floats ready for the model; several arrays
+                or sequences as the federation has them; of a table, also rows as they are: a data frame, a mapping of
+                columns, a list of mappings.
 
         Returns:
             B classes, or whatever the targets of the run are.
@@ -199,9 +201,9 @@ class Run:
         labels = np.asarray(y)
         if not np.issubdtype(labels.dtype, np.integer):
             raise BadInput(f"labels must be whole numbers, not {labels.dtype}")
-        if len(inputs) != len(labels) or not len(labels):
+        if length(inputs) != len(labels) or not len(labels):
             raise BadInput(
-                f"a newcomer needs as many labels as samples, at least one; got {len(inputs)} and {len(labels)}"
+                f"a newcomer needs as many labels as samples, at least one; got {length(inputs)} and {len(labels)}"
             )
         if labels.min() < 0 or labels.max() >= self.plan.federation.classes:
             raise BadInput(f"labels must lie between 0 and {self.plan.federation.classes - 1}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.data.digest import fingerprint
 from shoal.errors import BadInput
+from shoal.tree import Kind, Shape, Tree, zeros
 from shoal.types import Array, ClientData, Cohort, Roster
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class Sites:
     Args:
         ids: The clients, sorted.
         sizes_N: Training samples of each.
-        shape: Of one input.
-        dtype: Of its numbers.
+        shape: Of one input; by name where it is several arrays; 0 for any length.
+        dtype: Of its numbers, likewise.
         classes: Of all sites together.
         tags: What sites publish about their clients.
 
@@ -37,8 +38,8 @@ class Sites:
 
     ids: Cohort
     sizes_N: Array
-    shape: tuple[int, ...]
-    dtype: str
+    shape: Shape
+    dtype: Kind
     classes: int
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -56,8 +57,8 @@ class Sites:
     def has(self, split: str) -> bool:
         return split in ("train", "test")
 
-    def sample(self) -> Array:
-        return np.zeros((1, *self.shape), self.dtype)
+    def sample(self) -> Tree:
+        return zeros(self.shape, self.dtype)
 
     def fingerprint(self) -> str:
         """A hash of what all sites have in common: clients may come and go while a run is interrupted."""
@@ -115,11 +116,11 @@ class LivingSites:
         return self._now.roster
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         return self._now.shape
 
     @property
-    def dtype(self) -> str:
+    def dtype(self) -> Kind:
         return self._now.dtype
 
     def client(self, client: str) -> ClientData:
@@ -128,7 +129,7 @@ class LivingSites:
     def has(self, split: str) -> bool:
         return self._now.has(split)
 
-    def sample(self) -> Array:
+    def sample(self) -> Tree:
         return self._now.sample()
 
     def fingerprint(self) -> str:

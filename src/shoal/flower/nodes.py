@@ -16,6 +16,7 @@ from shoal.flower.attendance import Attendance
 from shoal.flower.federation import Sites
 from shoal.flower.messages import CALL, HELLO, from_content, to_content
 from shoal.flower.records import Hello, Site, pack, printable, unpack
+from shoal.tree import Kind, Shape
 from shoal.validate import MAX_COUNT
 
 __all__ = ["Nodes"]
@@ -43,7 +44,7 @@ class Nodes:
         self.hosts: dict[str, int] = {}  # client -> node
         self.sites: dict[int, Site] = {}
         self._greeted: dict[str, tuple[int, float]] = {}  # message -> node and when it was sent
-        self._inputs: tuple[tuple[int, ...], str] | None = None  # shape and dtype, by the first site
+        self._inputs: tuple[Shape, Kind] | None = None  # shape and dtype, by the first site
         self._classes, self._closed = 0, False
         self.attendance = Attendance()
 
@@ -160,7 +161,7 @@ class Nodes:
         sizes_N = np.array([at[client].sizes[client] for client in ids], np.int64)
         return Sites(ids, sizes_N, *self._inputs, self._classes, tags)
 
-    def expect(self, shape: tuple[int, ...], dtype: str, classes: int) -> None:
+    def expect(self, shape: Shape, dtype: Kind, classes: int) -> None:
         """The model is made: sites with other inputs or further classes are not admitted, whoever comes first.
 
         Args:
@@ -213,15 +214,33 @@ def unsound(site: Any) -> str | None:
     sizes = isinstance(site.sizes, dict) and all(
         type(n) is int and 0 <= n <= MAX_COUNT and c != "*" for c, n in site.sizes.items()
     )
-    shape = isinstance(site.shape, tuple) and all(type(n) is int and 0 < n <= MOST_NUMBERS for n in site.shape)
-    shape = shape and prod(site.shape) <= MOST_NUMBERS
+    shapes = site.shape if isinstance(site.shape, dict) else {"0": site.shape}
+    kinds = site.dtype if isinstance(site.dtype, dict) else {"0": site.dtype}
+    inputs = 0 < len(shapes) <= MOST_ARRAYS and all(map(sound_shape, shapes.values()))
+    inputs = inputs and shapes.keys() == kinds.keys() and callable_by(shapes)
     tags = isinstance(site.tags, dict) and all(isinstance(t, dict) for t in site.tags.values())
-    kind = type(site.dtype) is str and site.dtype in KINDS and type(site.name) is str
+    kind = all(type(k) is str and k in KINDS for k in kinds.values()) and type(site.name) is str
     classes = type(site.classes) is int and site.classes <= MOST_CLASSES
-    if not (sizes and shape and tags and classes and kind and site.sizes):
+    if not (sizes and inputs and tags and classes and kind and site.sizes):
         return "what it says of itself makes no sense"
     return None
 
 
+def sound_shape(shape: Any) -> bool:
+    """Whether this is the shape of an array that fits into memory."""
+    whole = isinstance(shape, tuple) and all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape)
+    return whole and prod(n or 1 for n in shape) <= MOST_NUMBERS
+
+
+def callable_by(names: Mapping[str, Any]) -> bool:
+    """Whether a module can be given arrays of these names, or of these places.
+
+    >>> callable_by({"input_ids": 1}), callable_by({"0": 1, "1": 2}), callable_by({"0": 1, "age": 2})
+    (True, True, False)
+    """
+    return names.keys() == {str(i) for i in range(len(names))} or all(name.isidentifier() for name in names)
+
+
 KINDS = ("float32", "float64", "int64")
-MOST_NUMBERS, MOST_CLASSES = 10**8, 10**5  # of an input, of a federation: more is a mistake, or meant to do harm
+MOST_ARRAYS = 100  # of an input; as for the numbers below, more is a mistake, or meant to do harm
+MOST_NUMBERS, MOST_CLASSES = 10**8, 10**5  # of an input, of a federation

@@ -18,6 +18,7 @@ from shoal.seeds import Key
 from shoal.solvers import SGD, LossTerm
 from shoal.solvers.fusion import Fused
 from shoal.store import codec
+from shoal.tree import Kind, Shape
 from shoal.types import Array, Failure, Memory, Task
 
 __all__ = [
@@ -62,8 +63,8 @@ class Site:
     Args:
         sizes: Training samples of each client that it hosts.
         tags: What it publishes about them.
-        shape: Of one input.
-        dtype: Of its numbers.
+        shape: Of one input; by name where it is several arrays; 0 for any length.
+        dtype: Of its numbers, likewise.
         classes: One more than the greatest label of its samples.
         version: Of Shoal.
         name: What it calls itself; nothing depends on it.
@@ -74,8 +75,8 @@ class Site:
 
     sizes: Mapping[str, int]
     tags: Mapping[str, Mapping[str, str]]
-    shape: tuple[int, ...]
-    dtype: str
+    shape: Shape
+    dtype: Kind
     classes: int
     version: str
     name: str = ""

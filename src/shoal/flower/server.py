@@ -23,6 +23,7 @@ from shoal.loop.plan import Plan, RoundResult
 from shoal.observers import Observer
 from shoal.store import checkpoint
 from shoal.store.folder import Folder
+from shoal.tree import Kind, Shape, tree_map
 from shoal.ui.headless import metrics_at
 
 __all__ = ["ServerConfig", "play", "server_app"]
@@ -101,8 +102,8 @@ class Mark:
     """
 
     run: str
-    shape: tuple[int, ...] = ()
-    dtype: str = ""
+    shape: Shape = ()
+    dtype: Kind = ""
     classes: int = 0
 
 
@@ -172,8 +173,8 @@ def read_mark(out: Path) -> Mark:
     """What the folder of a federation's run says; before there were classes, it named the run alone."""
     try:
         found = json.loads((out / MARK).read_text())
-        shape, dtype = tuple(int(n) for n in found.get("shape", ())), str(found.get("dtype", ""))
-        return Mark(str(found["run"]), shape, dtype, int(found.get("classes", 0)))
+        shape: Shape = tree_map(lambda sizes: tuple(map(int, sizes)), found.get("shape", []))
+        return Mark(str(found["run"]), shape, tree_map(str, found.get("dtype", "")), int(found.get("classes", 0)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         raise RunFolderError(f"{out} holds no run of a federation that could go on: {e}") from e
 

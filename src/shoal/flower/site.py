@@ -31,6 +31,7 @@ from shoal.net import Net
 from shoal.seeds import Key
 from shoal.setup.arithmetic import check_bfloat16
 from shoal.solvers.fusion import Fused
+from shoal.tree import kind_of
 from shoal.types import Array, Task
 from shoal.validate import check, check_declaration, shape_letters
 from shoal.version import __version__
@@ -83,8 +84,8 @@ class SiteAtWork:
         """Who is here."""
         source = self._source()
         tags = {c: dict(t) for c, t in source.roster.tags.items() if "truth" not in t}
-        kind = source.sample().dtype.name
-        return Site(self._sizes(), tags, tuple(source.shape), kind, source.classes, __version__, self._name)
+        kind = kind_of(source.sample())
+        return Site(self._sizes(), tags, source.shape, kind, source.classes, __version__, self._name)
 
     def do(self, asked: Asked) -> Answered:
         """The units of a call, one after the other.

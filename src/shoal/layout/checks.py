@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
@@ -9,7 +11,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 
 from shoal.errors import BadInput
+from shoal.layout.calling import call
 from shoal.layout.seeding import ModelFactory, seeded, torch_seed
+from shoal.tree import Tree, batch, shape_of, told, tree_map
 from shoal.types import Array
 
 
@@ -69,21 +73,23 @@ AXES = {"classes": (1,), "labels": (1,), "tokens": (2,), "floats": range(9)}  # 
 WANTED = {"classes": "class scores", "labels": "label scores", "tokens": "class scores for each token"}
 
 
-def try_model(module: nn.Module, sample: Array, targets: str = "classes") -> tuple[int, ...]:
+def try_model(module: nn.Module, sample: Tree, targets: str = "classes") -> tuple[int, ...]:
     """Send one sample through; the shape of its outputs, or one sentence on what does not fit."""
     try:
         with torch.no_grad():
-            out = module.eval()(as_input(module, sample))
+            out = call(module.eval(), as_input(module, sample))
+    except BadInput:
+        raise
     except Exception as e:
-        shape = "x".join(map(str, sample.shape[1:]))
+        shape = told(shape_of(batch(sample)))
         raise BadInput(f"the model cannot take an input of shape {shape}: {str(e).splitlines()[0]}") from e
-    if not isinstance(out, torch.Tensor) or out.dim() - 1 not in AXES[targets] or len(out) != 1:
+    if out.dim() - 1 not in AXES[targets] or len(out) != 1:
         wanted = WANTED.get(targets, "numbers")
         raise BadInput(f"the model must turn a batch of inputs into one row of {wanted} per sample")
     return tuple(out.shape[1:])
 
 
-def as_input(module: nn.Module, sample: Array) -> torch.Tensor:
+def as_input(module: nn.Module, sample: Tree) -> Any:
     """Samples in the precision of the module; whole numbers (tokens) as they are.
 
     Args:
@@ -91,16 +97,21 @@ def as_input(module: nn.Module, sample: Array) -> torch.Tensor:
         sample: Inputs (B, ...).
 
     Returns:
-        A tensor.
+        A tensor, or a dict or tuple of them.
 
     >>> as_input(nn.Linear(2, 2), np.zeros((1, 2))).dtype
     torch.float32
     """
-    x = torch.from_numpy(np.ascontiguousarray(sample))
-    return x.to(next(p.dtype for p in module.parameters())) if x.is_floating_point() else x
+    dtype = next(p.dtype for p in module.parameters())
+
+    def tensor(array: Array) -> torch.Tensor:
+        x = torch.from_numpy(np.ascontiguousarray(array))
+        return x.to(dtype) if x.is_floating_point() else x
+
+    return tree_map(tensor, batch(sample))
 
 
-def takes_channels_last(module: nn.Module, sample: Array) -> bool:
+def takes_channels_last(module: nn.Module, sample: Tree) -> bool:
     """Whether a module with two-dimensional convolutions takes images whose channels are innermost in memory.
 
     Convolution and pooling are faster so. A module that looks at the memory of its maps (`x.view(len(x), -1)` after a
@@ -117,7 +128,11 @@ def takes_channels_last(module: nn.Module, sample: Array) -> bool:
     >>> takes_channels_last(net, np.zeros((1, 1, 8, 8), np.float32))
     True
     """
-    if sample.ndim != 4 or not any(isinstance(m, nn.Conv2d) for m in module.modules()):
+    if (
+        not isinstance(sample, np.ndarray)
+        or sample.ndim != 4
+        or not any(isinstance(m, nn.Conv2d) for m in module.modules())
+    ):
         return False
     x = torch.rand(2, *sample.shape[1:], generator=torch.Generator().manual_seed(0))
     x = x.to(next(p.dtype for p in module.parameters()))

@@ -17,6 +17,7 @@ from shoal.layout.checks import factory_of, sound, takes_channels_last, try_mode
 from shoal.layout.seeding import ModelFactory, seeded
 from shoal.objectives import CLASSIFICATION, Objective, Sum
 from shoal.seeds import Key
+from shoal.tree import Tree
 from shoal.types import Array
 
 
@@ -48,18 +49,20 @@ class Layout:
 
     Slices have names: `trainable`, `statistics`, `counters`, `kernels` (weights of two and more axes, for L2), `fc`
     (all linear layers), `last` (the last of them), and every tensor by its own name. Frozen parameters and buffers
-    that are not persistent stay in the module and do not travel.
+    that are not persistent stay in the module and do not travel: everywhere they are those that the factory draws under
+    seed 0, whatever the key of the numbers that are trained (decision 37).
 
     Args:
         factory: Makes a fresh module.
         parts: Its tensors, in order.
-        linear: Names of its linear layers, in order.
+        linear: Names of its linear layers that are trained, in order.
         outputs: How many there are.
         dtype: Of the vector.
         channels_last: Whether images go through with their channels innermost, which is faster.
         input_shape: Of one sample, where that is a single array.
         objective: The task of the run: what outputs are to be.
         output_shape: Of the outputs of one sample.
+        tree: Whether inputs are more than one array, which torch alone takes.
 
     >>> layout = Layout.of(lambda: nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)), np.zeros((1, 3)))
     >>> layout.size, layout.trainable, layout.outputs
@@ -70,19 +73,20 @@ class Layout:
 
     factory: ModelFactory
     parts: tuple[Part, ...]
-    linear: tuple[str, ...]  # names of the linear layers, in order
+    linear: tuple[str, ...]  # names of the linear layers that are trained, in order
     outputs: int
     dtype: Any = np.dtype(np.float32)
     channels_last: bool = False  # images go through the module with their channels innermost, which is faster
     input_shape: tuple[int, ...] = ()  # of one sample, where that is a single array
     objective: Objective = CLASSIFICATION
     output_shape: tuple[int, ...] = ()
+    tree: bool = False  # inputs are several arrays, or sequences
 
     @classmethod
     def of(
         cls,
         model: ModelFactory | nn.Module,
-        sample: Array,
+        sample: Tree,
         dtype: str = "float32",
         objective: Objective = CLASSIFICATION,
     ) -> Layout:
@@ -90,7 +94,7 @@ class Layout:
 
         Args:
             model: What makes it.
-            sample: One input (1, ...).
+            sample: One input (1, ...): an array, a dict or tuple of arrays, or `Sequences`.
             dtype: `float32` or `float64`.
             objective: The task of the run.
 
@@ -105,7 +109,8 @@ class Layout:
             at += tensor.numel()
         if not any(p.role == "trainable" for p in parts):
             raise BadInput("the model has no trainable parameter")
-        linear = tuple(name for name, m in module.named_modules() if isinstance(m, nn.Linear))
+        trained = {p.name.rpartition(".")[0] for p in parts if p.role == "trainable"}
+        linear = tuple(name for name, m in module.named_modules() if isinstance(m, nn.Linear) and name in trained)
         shape, innermost = try_model(module, sample, objective.targets), takes_channels_last(module, sample)
         layout = cls(
             factory,
@@ -114,9 +119,10 @@ class Layout:
             shape[-1] if shape else 1,
             np.dtype(dtype),
             innermost,
-            tuple(getattr(sample, "shape", ())[1:]),
+            tuple(sample.shape[1:]) if isinstance(sample, np.ndarray) else (),
             objective,
             shape,
+            not isinstance(sample, np.ndarray),
         )
         vars(layout)["probe"] = untouched
         for name, role, tensor in tensors(module):
@@ -132,16 +138,24 @@ class Layout:
         return seeded(self.factory, 0)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "probe"}
+        return {name: value for name, value in vars(self).items() if name not in ("probe", "_digest")}
 
     @property
     def torch_dtype(self) -> torch.dtype:
         return torch.from_numpy(np.zeros(0, self.dtype)).dtype
 
     def digest(self) -> str:
-        """A short hash of what the model is made of, to know it again."""
+        """A short hash of what the model is made of, to know it again: its layers, and the numbers of frozen ones."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         text = repr((self.probe, self.parts, self.outputs, str(self.dtype)))
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        found = hashlib.blake2b(text.encode(), digest_size=8)
+        for name, p in self.probe.named_parameters():
+            if not p.requires_grad and p.numel() and bool((p != p.reshape(-1)[0]).any()):  # drawn, or read from a file
+                found.update(name.encode() + bytes(p.detach().contiguous().view(torch.uint8).numpy()))
+        return found.hexdigest()
 
     @property
     def size(self) -> int:

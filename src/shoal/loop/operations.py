@@ -12,9 +12,9 @@ from torch import nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from shoal.layout import Layout
+from shoal.layout import Layout, call
 from shoal.net import Net
-from shoal.types import Array
+from shoal.tree import Tree, batch
 
 PRODUCTS = {
     F.linear: "linear",
@@ -46,7 +46,7 @@ zeros_like
 FREE = frozenset(NO_PRODUCTS.split())
 
 
-def flops_per_sample(layout: Layout, sample: Array) -> float | None:
+def flops_per_sample(layout: Layout, sample: Tree) -> float | None:
     """Operations of the products and convolutions of one training step, forward and backward, for one sample.
 
     The same numbers as torch's own counter gives, whose import takes longer than many a run. It is asked only where
@@ -69,7 +69,7 @@ def flops_per_sample(layout: Layout, sample: Array) -> float | None:
     if any(isinstance(m, nn.RNNBase) for m in net.module.modules()):
         return None
     net.module.eval()
-    x = net.tensor(sample)
+    x = net.tensor(batch(sample))
     try:
         with Counter() as own:
             loss = loss_of(net, x)
@@ -80,13 +80,13 @@ def flops_per_sample(layout: Layout, sample: Array) -> float | None:
         return count_with_torch(net, x)
 
 
-def loss_of(net: Net, x: torch.Tensor) -> torch.Tensor:
+def loss_of(net: Net, x: Tree) -> torch.Tensor:
     """The loss of a sample, of class 0; of other targets than classes a sum, as a loss multiplies no matrices."""
-    outputs: torch.Tensor = net.module(x)
+    outputs = call(net.module, x)
     return net.loss(outputs, torch.zeros(1, dtype=torch.int64)) if net.layout.objective.plain else outputs.sum()
 
 
-def count_with_torch(net: Net, x: torch.Tensor) -> float:
+def count_with_torch(net: Net, x: Tree) -> float:
     """The same by torch's own counter, which sees every operation."""
     from torch.utils.flop_counter import FlopCounterMode
 

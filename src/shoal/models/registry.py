@@ -15,8 +15,8 @@ from torch import nn
 
 from shoal.errors import BadInput, unknown
 from shoal.registry import Registry
+from shoal.tree import Shape, told
 
-Shape = tuple[int, ...]
 Build = Callable[..., nn.Module]
 
 
@@ -36,12 +36,12 @@ class Published:
     """
 
     build: Build
-    shape: Shape
+    shape: tuple[int, ...]
     outputs: int
     args: Mapping[str, Any] = field(default_factory=dict)
     flat: bool = False
 
-    def takes(self, shape: Shape) -> bool:
+    def takes(self, shape: tuple[int, ...]) -> bool:
         """Images have the paper's size, dense models any arrangement of it, sequences any length and width.
 
         Args:
@@ -132,13 +132,20 @@ def factory(name: str, shape: Shape, classes: int, *args: Any, **named: Any) -> 
     True
     """
     name = MODELS.named(name)
-    found, shape = MODELS.find(name), tuple(shape)
-    given = bound(name, args, named)
+    found, given = MODELS.find(name), bound(name, args, named)
+    if isinstance(shape, dict):
+        if getattr(found, "__module__", "").startswith("shoal."):
+            raise BadInput(
+                f"the model {name!r} takes one array of samples, not several ({told(shape)}); "
+                "give a function that makes your own: model=FILE.py:FUNCTION"
+            )
+        return Named(name, shape, classes, given, found)
+    shape = tuple(shape)
     if isinstance(found, Published):
         check_published(name, found, shape, classes)
     elif name in SMALLEST and (len(shape) != 3 or min(shape[1:]) < SMALLEST[name]):
         least = f"at least {SMALLEST[name]}x{SMALLEST[name]} pixels, " if SMALLEST[name] > 1 else ""
-        raise BadInput(f"the model {name!r} takes images of shape channels x height x width, {least}not {times(shape)}")
+        raise BadInput(f"the model {name!r} takes images of shape channels x height x width, {least}not {told(shape)}")
     return Named(name, shape, classes, given, found)
 
 
@@ -162,10 +169,10 @@ def bound(name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[t
     return tuple(sorted(given.items()))
 
 
-def check_published(name: str, model: Published, shape: Shape, classes: int) -> None:
+def check_published(name: str, model: Published, shape: tuple[int, ...], classes: int) -> None:
     if not model.takes(shape):
         raise BadInput(
-            f"the model {name!r} takes inputs of shape {times(model.shape)}, not {times(shape)}; "
+            f"the model {name!r} takes inputs of shape {told(model.shape)}, not {told(shape)}; "
             f"{', '.join(n for n, m in MODELS.items() if not isinstance(m, Published))} take their shape from the data"
         )
     if classes > max(model.outputs, 2):
@@ -191,7 +198,3 @@ def keywords(name: str) -> dict[str, inspect.Parameter]:
         return {}
     found = inspect.signature(MODELS[name]).parameters.values()
     return {p.name: p for p in found if p.kind is p.KEYWORD_ONLY or p.default is not p.empty}
-
-
-def times(shape: Shape) -> str:
-    return "x".join(map(str, shape)) or "a single number"

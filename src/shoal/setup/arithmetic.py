@@ -15,10 +15,11 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from shoal.data.federation import Source
 from shoal.errors import BadInput
 from shoal.kernels import Network, native, why_none
-from shoal.layout import Layout, as_input, seeded
+from shoal.layout import Layout, as_input, call, seeded
 from shoal.net import Arithmetic
 from shoal.setup.settings import Settings
 from shoal.solvers import SGD
+from shoal.tree import Shape, take
 from shoal.types import Solver
 
 STEPS = 50_000  # local steps of a run from which compiling, a minute in every worker, is paid back
@@ -69,6 +70,8 @@ def choose_kernel(wanted: str, device: str, layout: Layout) -> Literal["torch", 
         why = "it runs on the CPU only"
     elif not layout.objective.plain:
         why = "it trains the cross entropy of classes without weights, and the task of the run is another"
+    elif layout.tree:
+        why = "it takes one array of samples, and the inputs are several, or sequences of different lengths"
     elif Network.of(layout.probe) is None:
         why = (
             "the model is not made of convolutions (norms, ReLU, max pooling by two, mean pooling, residual blocks) "
@@ -97,6 +100,8 @@ def choose_compiled(wanted: Compile, layout: Layout, source: Source, steps: floa
     if compiler() is None:
         raise BadInput("compile=on needs a C++ compiler, and none was found; install g++, or use compile=off")
     reason = why_not_one_graph(layout, source)
+    if reason is None and of_any_length(source.shape):
+        reason = "batches of sequences have many lengths"
     if reason is not None:
         raise BadInput(f"compile=on is not possible: the model is not one graph ({reason}); use compile=off")
     return True
@@ -158,12 +163,21 @@ def compiler() -> str | None:
     )
 
 
+def of_any_length(shape: Shape) -> bool:
+    """Whether batches of an input may differ in more than their number of samples.
+
+    >>> of_any_length((1, 8, 8)), of_any_length({"input_ids": (0,)})
+    (False, True)
+    """
+    return any(0 in sizes for sizes in (shape.values() if isinstance(shape, dict) else (shape,)))
+
+
 def why_not_one_graph(layout: Layout, source: Source) -> str | None:
     """Why the module cannot be traced as one graph, or None."""
     module = seeded(layout.factory, 0).to(layout.torch_dtype)
-    x = as_input(module, source.sample())
+    x = as_input(module, take(source.sample(), np.array([0, 0])))
     try:
-        torch.compile(module.train(), fullgraph=True, dynamic=False, backend="eager")(torch.cat([x, x]))
+        call(torch.compile(module.train(), fullgraph=True, dynamic=False, backend="eager"), x)
     except Exception as e:
         return next((line.strip() for line in str(e).splitlines() if line.strip()), type(e).__name__)
     finally:

@@ -30,7 +30,8 @@ from shoal.setup.resolve import Resolved, resolve
 from shoal.setup.settings import SOLVER_KEYS, Settings
 from shoal.setup.task import check_method, check_outputs, objective_of, outputs_for, score_keys
 from shoal.store.folder import OWN
-from shoal.types import Algorithm, Array
+from shoal.tree import Tree
+from shoal.types import Algorithm
 
 __all__ = ["Prepared", "build_plan", "prepare"]
 
@@ -218,7 +219,7 @@ def make_layout(
     return layout
 
 
-def wrapped(algorithm: Algorithm | None, model: ModelFactory, sample: Array) -> ModelFactory:
+def wrapped(algorithm: Algorithm | None, model: ModelFactory, sample: Tree) -> ModelFactory:
     """The model as the algorithm wants it; most take it as it is."""
     return model if algorithm is None else algorithm.wrap(factory_of(model), sample)
 

@@ -35,7 +35,7 @@ class Settings(BaseModel):
 
     data: str = Field("digits", description="data set, with arguments: mnist, synthetic:1:1, folder:PATH")
     partition: str | None = Field(None, description="how samples go to clients; default: the data set's own")
-    model: str = Field("mclr", description="model, with arguments: mclr, mlp:hidden=64, wecfl-cifar")
+    model: str = Field("mclr", description="model, with arguments: mclr, mlp:hidden=64, wecfl-cifar; FILE.py:NAME")
     task: str = Field(
         "classification",
         description="what is learned: classification, binary, multilabel, regression, tokens, FILE.py:NAME",

@@ -6,14 +6,13 @@ import copy
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import nn
 
 from shoal.errors import BadInput
 from shoal.kernels import Mixing
-from shoal.layout import ModelFactory, seeded
-from shoal.types import Array
+from shoal.layout import ModelFactory, as_input, call, seeded
+from shoal.tree import Tree
 
 Operator = Literal["conv", "multi", "single"]
 GAMMA = "fusion.gamma"  # the name of the mixing weights in the layout
@@ -99,15 +98,15 @@ class Fusion(nn.Module):
         super().train(mode)
         return self
 
-    def features(self, x: torch.Tensor) -> torch.Tensor:
-        mine = self.local(x)
+    def features(self, *x: torch.Tensor, **named: torch.Tensor) -> torch.Tensor:
+        mine = self.local(*x, **named)
         with torch.no_grad():
-            theirs = self.received[0](x) if self.received else None
+            theirs = self.received[0](*x, **named) if self.received else None
         out: torch.Tensor = self.fusion(mine, mine if theirs is None else theirs)
         return out
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        out: torch.Tensor = self.head(self.features(x))
+    def forward(self, *x: torch.Tensor, **named: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = self.head(self.features(*x, **named))
         return out
 
 
@@ -122,6 +121,7 @@ class Fused:
         maps: Whether they have height and width.
         gamma: A value that stays, instead of one that is learnt (multi, single).
 
+    >>> import numpy as np
     >>> from shoal.models import factory
     >>> model = Fused.of(factory("mlp", (4,), 3), np.zeros((1, 4)), "multi")()
     >>> [name for name, _ in model.named_parameters()][-3:]
@@ -135,13 +135,11 @@ class Fused:
     gamma: float | None = None
 
     @classmethod
-    def of(cls, model: ModelFactory, sample: Array, operator: Operator, gamma: float | None = None) -> Fused:
+    def of(cls, model: ModelFactory, sample: Tree, operator: Operator, gamma: float | None = None) -> Fused:
         """The factory, after a look at the features of one sample."""
         module = with_features(model, "feature fusion")
-        weights = next(module.parameters())
         with torch.no_grad():
-            x = torch.from_numpy(np.ascontiguousarray(sample))
-            seen = module.eval().features(x.to(weights.dtype) if x.is_floating_point() else x)  # type: ignore[operator]
+            seen = call(module.eval().features, as_input(module, sample))  # type: ignore[arg-type]
         if seen.dim() not in (2, 4):
             raise BadInput("feature fusion takes features of shape channels, or channels x height x width")
         return cls(model, operator, int(seen.shape[1]), seen.dim() == 4, gamma)

@@ -19,6 +19,7 @@ from shoal.solvers.optimiser import optimiser_of
 from shoal.solvers.order import batch_order
 from shoal.solvers.rates import rate_factors
 from shoal.solvers.terms import Batch, LossTerm, Trained
+from shoal.tree import Tree, take
 from shoal.types import Array, expect
 
 LATER = ("optimiser", "optimiser_memory", "clip", "schedule")  # shown only where they are not the default
@@ -146,7 +147,7 @@ class SGD:
         decays = self.weight_decay + 2 * self.l2, self.weight_decay
         return Rule(self.rate(round), self.momentum, *decays, pull, compared[0] if compared else None)
 
-    def __call__(self, net: Net, start_P: Array, x: Array, y: Array, key: Key, velocity: Any = None) -> Trained:
+    def __call__(self, net: Net, start_P: Array, x: Tree, y: Array, key: Key, velocity: Any = None) -> Trained:
         """Train from `start_P` on the samples given; with `shuffle=False` in the order given."""
         if net.needs_pairs and len(y) == 1 and self.passes(1):
             raise ValueError("batch normalisation needs at least two samples to train on; this client has one")
@@ -155,7 +156,8 @@ class SGD:
             expect(velocity, "the velocity that the client kept", (net.layout.trainable.stop,), net.layout.dtype)
         elif velocity is not None and not isinstance(velocity, Mapping):
             raise ValueError(f"what the client kept is no state of optimiser={self.optimiser}")
-        if net.native is not None and (rule := self.rule(key.round)) is not None and net.native.network.follows(rule):
+        rule = None if net.native is None or net.layout.tree else self.rule(key.round)
+        if rule is not None and net.native is not None and net.native.network.follows(rule):
             return self._native(net, start_P, x, y, key, rule, velocity)
         net.load(start_P)
         anchor = net.params.clone()
@@ -256,7 +258,7 @@ def pull_of(terms: Sequence[LossTerm]) -> float | None:
     return sum(pulls) if len(pulls) == len(terms) else None
 
 
-def gradient(net: Net, vector_P: Array, x: Array, y: Array, piece: int = 500) -> Array:
+def gradient(net: Net, vector_P: Array, x: Tree, y: Array, piece: int = 500) -> Array:
     """The gradient of the mean loss over all samples at a vector, in evaluation mode; trainable numbers only.
 
     Args:
@@ -278,6 +280,6 @@ def gradient(net: Net, vector_P: Array, x: Array, y: Array, piece: int = 500) ->
     net.module.eval()
     net.grad.zero_()
     for i in range(0, len(y), piece):
-        loss = net.loss(net.module(net.tensor(x[i : i + piece])), net.labels(y[i : i + piece]))
+        loss = net.loss(net.outputs(take(x, slice(i, i + piece))), net.labels(y[i : i + piece]))
         (loss * (len(y[i : i + piece]) / len(y))).backward()  # type: ignore[no-untyped-call]
     return net.grad.cpu().numpy().copy()

@@ -11,6 +11,7 @@ import torch
 
 from shoal.kernels import Discrepancy
 from shoal.net import Net
+from shoal.tree import Tree
 from shoal.types import Array
 
 Sees = Literal["outputs", "features"]
@@ -29,7 +30,7 @@ class Batch(NamedTuple):
     True
     """
 
-    x: torch.Tensor
+    x: Tree  # a tensor, or a dict or tuple of them
     y: torch.Tensor
     scores: torch.Tensor
     features: torch.Tensor | None = None  # only if a term asks for them by `sees = "features"`

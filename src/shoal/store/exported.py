@@ -16,10 +16,11 @@ from shoal.data.preprocess import encode
 from shoal.data.signature import Signature
 from shoal.data.spec import parse
 from shoal.errors import BadInput, ShoalError, unknown
-from shoal.layout import ModelFactory, factory_of, seeded
+from shoal.layout import ModelFactory, call, factory_of, seeded
 from shoal.models import MODELS, factory
 from shoal.objectives import Objective
 from shoal.store.models import ABOUT
+from shoal.tree import Tree, batch, tree_map
 from shoal.types import Array
 
 __all__ = ["ExportedModel", "load_model"]
@@ -83,14 +84,18 @@ class ExportedModel(nn.Module):
         table = self.signature.preprocess
         if table is not None:
             x = encode(torch, table.columns, x.to(torch.float64), self.fill, self.shift, self.scale)
-        elif self.signature.inputs.shift is not None:
+        elif self.signature.inputs.shift is not None and (not self.several or x.dtype == torch.uint8):
             x = (x.to(self.dtype) - self.shift) / self.scale
         return x.to(self.dtype) if x.is_floating_point() else x.to(torch.int64)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, *x: torch.Tensor, **named: torch.Tensor) -> torch.Tensor:
         """Outputs of the model, such as log-odds, of which `predict_proba` makes probabilities."""
-        outputs: torch.Tensor = self.module(self.inputs(x))
-        return outputs
+        return call(self.module, tree_map(self.inputs, named or (x[0] if len(x) == 1 and not self.several else x)))
+
+    @property
+    def several(self) -> bool:
+        """Whether inputs are several arrays, or a batch of sequences."""
+        return isinstance(self.signature.shape, dict) or self.signature.collate is not None
 
     @property
     def task(self) -> Objective:
@@ -112,7 +117,7 @@ class ExportedModel(nn.Module):
         """
         if self.task.targets == "floats":
             raise BadInput("the model predicts numbers, not probabilities; use model.predict")
-        return np.asarray(meant(self(self._raw(x)), self.task).cpu().numpy().astype(np.float64))
+        return np.asarray(meant(call(self, self._raw(x)), self.task).cpu().numpy().astype(np.float64))
 
     @torch.no_grad()
     def predict(self, x: Any) -> Array:
@@ -124,9 +129,11 @@ class ExportedModel(nn.Module):
         Returns:
             B predictions.
         """
-        return self.task.predicted(np.asarray(meant(self(self._raw(x)), self.task).cpu().numpy()))
+        return self.task.predicted(np.asarray(meant(call(self, self._raw(x)), self.task).cpu().numpy()))
 
-    def _raw(self, x: Any) -> torch.Tensor:
+    def _raw(self, x: Any) -> Tree:
+        if self.several:
+            return tree_map(torch.as_tensor, batch(self.signature.stored(x)))
         return self.prepare(x) if self.signature.preprocess is not None and is_rows(x) else torch.as_tensor(x)
 
 
@@ -210,4 +217,4 @@ def _named(path: Path, about: Mapping[str, Any], signature: Signature) -> ModelF
         raise unknown(
             "model", spec.name, MODELS, "Import the file that declares it first, or give what makes it as model=..."
         )
-    return factory(spec.name, signature.shape, about["outputs"], *spec.args, **spec.kwargs)
+    return factory(spec.name, signature.input_shape, about["outputs"], *spec.args, **spec.kwargs)

@@ -13,6 +13,7 @@ from shoal.metrics import sums_of
 from shoal.net import Net
 from shoal.objectives import CLASSIFICATION, Objective
 from shoal.seeds import Key
+from shoal.tree import Tree, length, take
 from shoal.types import Answer, Array, ClientData, Field, Memory, Task
 
 MOST = 10**9  # samples that a client may be tested on
@@ -75,17 +76,18 @@ class Evaluate(Task):
         size = SLICE if objective.targets == "tokens" else max(len(y), 1)  # of tokens there is no room for all
         parts = []
         for start in range(0, max(len(y), 1), size):
-            rows = poll([self._rows(net, model_P, x[start : start + size]) for model_P in models_KP], objective)
+            some = take(x, slice(start, start + size))
+            rows = poll([self._rows(net, model_P, some) for model_P in models_KP], objective)
             owner = np.zeros(len(rows), int)
             parts.append(self.tally(rows, y[start : start + size], owner, 1, objective))
         return {name: value[0] for name, value in together(parts).items()}, memory
 
-    def _rows(self, net: Net, model_P: Array, x: Array) -> Array:
+    def _rows(self, net: Net, model_P: Array, x: Tree) -> Array:
         net.load(model_P)
-        rows = [self.forward(net, x[i : i + SLICE]) for i in range(0, len(x), SLICE)]
+        rows = [self.forward(net, take(x, slice(i, i + SLICE))) for i in range(0, length(x), SLICE)]
         return np.concatenate(rows) if rows else np.zeros((0, *net.layout.said), net.layout.dtype)
 
-    def forward(self, net: Net, x: Array) -> Array:
+    def forward(self, net: Net, x: Tree) -> Array:
         """What one slice of samples gives with the model loaded: log-probabilities, or outputs, a row per sample."""
         return net.rows(x)
 

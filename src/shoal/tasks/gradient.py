@@ -11,6 +11,7 @@ import numpy as np
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.solvers import gradient
+from shoal.tree import take
 from shoal.types import Answer, Array, ClientData, Field, Memory, Task
 
 
@@ -51,7 +52,7 @@ class Gradient(Task):
             return {"gradient": out_P, "count": len(y)}, memory
         mean, norm, square = np.zeros(net.layout.trainable.stop), 0.0, 0.0
         for i in range(0, len(y), self.batch):
-            xb, yb = x[i : i + self.batch], y[i : i + self.batch]
+            xb, yb = take(x, slice(i, i + self.batch)), y[i : i + self.batch]
             g = gradient(net, models, xb, yb).astype(np.float64)
             share, length = len(yb) / len(y), float(np.sqrt(np.square(g).sum()))
             mean, norm, square = mean + share * g, norm + share * length, square + share * length**2

@@ -11,6 +11,7 @@ import numpy as np
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.tasks.evaluate import SLICE
+from shoal.tree import Tree, take
 from shoal.types import Answer, Array, ClientData, CohortAnswers, CohortAtWork, Field, Memory, Task
 
 
@@ -53,15 +54,15 @@ class Losses(Task):
         return samples * models, 0
 
 
-def one_loss(net: Net, x: Array, y: Array) -> float:
+def one_loss(net: Net, x: Tree, y: Array) -> float:
     """The mean loss of the model that is loaded on some samples, summed in float64 in their order; of none 0."""
     if net.layout.objective.plain:
-        rows = [net.log_probabilities(x[i : i + SLICE]) for i in range(0, len(y), SLICE)]
+        rows = [net.log_probabilities(take(x, slice(i, i + SLICE))) for i in range(0, len(y), SLICE)]
         return float(mean_loss(np.concatenate(rows), y, np.zeros(len(y), int), np.array([len(y)]))[0]) if rows else 0.0
     total, units = 0.0, 0
     for i in range(0, len(y), SLICE):
         part = y[i : i + SLICE]
-        found = net.layout.objective.judge(net.rows(x[i : i + SLICE]), part, np.zeros(len(part), int), 1)
+        found = net.layout.objective.judge(net.rows(take(x, slice(i, i + SLICE))), part, np.zeros(len(part), int), 1)
         total, units = total + float(found.loss_N[0]), units + len(found.owner)
     return total / max(units, 1)
 

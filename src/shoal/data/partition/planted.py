@@ -19,6 +19,7 @@ from shoal.data.partition.registry import partition
 from shoal.data.samples import View
 from shoal.errors import BadInput
 from shoal.seeds import Key
+from shoal.tree import shape_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +136,9 @@ class Rotated(Planted):
             )
 
     def views(self, dataset: Dataset, key: Key) -> tuple[View, ...]:
-        if dataset.x.ndim < 3 or dataset.x.shape[-1] != dataset.x.shape[-2]:
-            raise BadInput(f"rotated needs square images; samples of {dataset.name} have shape {dataset.x.shape[1:]}")
+        shape = shape_of(dataset.x)
+        if isinstance(shape, dict) or len(shape) < 2 or shape[-1] != shape[-2]:
+            raise BadInput(f"rotated needs square images; samples of {dataset.name} have shape {shape}")
         quarters = [group * self.angle / 90 for group in range(self.groups)]
         return tuple(View(turns=int(q) if q == int(q) else q) for q in quarters)
 
