@@ -422,6 +422,7 @@ def test_the_fields_that_left_are_those_the_tasks_declare(toy: Federation, tmp_p
             assert outcome.memories in ({}, {unit.client: {"at": asked.stamp}})
             fields.setdefault(type(unit.task).__name__, set()).update(outcome.answer)
     assert set(fields) == {"DetectShift", "Evaluate", "StoreDirections", "Train"}
+    assert fields.pop("Evaluate") == {"right", "total", "loss"} <= documented()["Evaluate"]
     assert fields == {name: documented()[name] for name in fields}
     for content in grid.up:  # no other record is in the message
         assert set(content) == {"tree", *(f"a{i}" for i in range(len(content) - 1))}

@@ -106,6 +106,32 @@ def test_a_regression_in_fifteen_lines_finds_its_populations() -> None:
         assert run.summary["best_rmse"] < 0.2 and run.history[-1]["r2"] > 0.98
 
 
+def test_methods_that_compare_labels_say_so_and_newcomers_come_with_numbers() -> None:
+    federation = numbers()
+    for method, sentence in (("flexcfl", "give migration=off"), ("fedgsp", "give grouping=random")):
+        with pytest.raises(shoal.ShoalError, match=f"compares label histograms, .* task=regression .*; {sentence}"):
+            shoal.run(method, federation, task="regression", **QUIET)
+    run = shoal.run("flexcfl", federation, task="regression", migration="off", groups=2, **QUIET)
+    x, y = federation.client("00")("train")
+    assert run.assign(x, y).group == run.groups["00"] != run.groups["01"]
+    with pytest.raises(shoal.ShoalError, match="the targets of the newcomer are whole numbers"):
+        run.assign(x, np.abs(y).astype(int))
+
+
+def test_targets_that_do_not_fit_the_task_are_said_in_one_sentence() -> None:
+    for federation, task, sentence in (
+        (numbers(), "classification", r"are floats, .*\(y.astype\(int\)\), or task=regression"),
+        (patients(), "regression", r"are whole numbers, .*\(y.astype\(float\)\)"),
+        (tags_of_songs(), "classification", "task=multilabel or task=tokens"),
+        (sentences(), "multilabel", "learns labels, 0 or 1"),
+        (patients(), "tokens", "a class for every place of a sequence"),
+    ):
+        with pytest.raises(shoal.ShoalError, match=sentence):
+            shoal.run("fedavg", federation, task=task, rounds=1)
+    with pytest.raises(shoal.ShoalError, match="the metric rmse is for floats; task=classification has classes"):
+        shoal.run("fedavg", patients(), metrics="rmse", rounds=1)
+
+
 def test_rmse_and_an_own_metric_are_those_of_pooled_predictions() -> None:
     federation = numbers()
     run = shoal.run("ifca", federation, task="regression", groups=2, metrics=[NEAR], **QUIET)

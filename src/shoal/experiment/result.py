@@ -16,6 +16,7 @@ from shoal.backends import Serial
 from shoal.data.federation import Federation
 from shoal.data.samples import Inputs, Ragged
 from shoal.data.signature import Signature
+from shoal.data.targets import checked_targets
 from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
 from shoal.loop.history import History
@@ -23,6 +24,7 @@ from shoal.loop.plan import Plan
 from shoal.net import Net
 from shoal.seeds import Key
 from shoal.setup.options import own_keys
+from shoal.setup.task import check_kind
 from shoal.show import counted, html_table
 from shoal.table import Serving
 from shoal.tasks.evaluate import poll
@@ -198,14 +200,16 @@ class Run:
             The number of its group and a model.
         """
         inputs = self.signature.given(x)
-        labels = np.asarray(y)
-        if not np.issubdtype(labels.dtype, np.integer):
+        task, labels = self.plan.layout.objective, np.asarray(y)
+        if task.targets == "classes" and not np.issubdtype(labels.dtype, np.integer):
             raise BadInput(f"labels must be whole numbers, not {labels.dtype}")
         if length(inputs) != len(labels) or not len(labels):
             raise BadInput(
                 f"a newcomer needs as many labels as samples, at least one; got {length(inputs)} and {len(labels)}"
             )
-        if labels.min() < 0 or labels.max() >= self.plan.federation.classes:
+        labels = checked_targets("newcomer", labels)
+        check_kind(task, "the newcomer", labels)
+        if task.decides and labels.max() >= self.plan.federation.classes:
             raise BadInput(f"labels must lie between 0 and {self.plan.federation.classes - 1}")
         all_, none = Ragged.of([np.arange(len(labels))]), Ragged.of([np.zeros(0, int)])
         alone = Federation(

@@ -20,7 +20,7 @@ from shoal.scores import ACCURACY, Score
 from shoal.setup.settings import Settings
 from shoal.types import Algorithm, Array
 
-__all__ = ["check_method", "check_outputs", "objective_of", "outputs_for", "score_keys"]
+__all__ = ["check_kind", "check_method", "check_outputs", "objective_of", "outputs_for", "score_keys"]
 
 
 def objective_of(
