@@ -8,7 +8,9 @@ from tests.cli.conftest import Shoal
 from shoal.aggregators import AGGREGATORS, TRANSFORMS
 from shoal.algorithms import ALGORITHMS
 from shoal.data.partition import PARTITIONS
+from shoal.metrics import METRICS
 from shoal.models import MODELS
+from shoal.objectives import OBJECTIVES
 from shoal.setup.settings import Settings
 
 KNOWN = {
@@ -17,6 +19,8 @@ KNOWN = {
     "data": {"digits", "synthetic", "mnist", "folder"},
     "partitions": set(PARTITIONS),
     "models": set(MODELS),
+    "tasks": set(OBJECTIVES),
+    "metrics": set(METRICS),
     "aggregators": {*AGGREGATORS, *TRANSFORMS},
     "engines": {"serial", "local"},
     "trackers": {"tensorboard", "mlflow", "wandb"},

@@ -13,6 +13,18 @@ from shoal.cli.console import first_line
 
 Entry = dict[str, Any]
 OWN_DATA = dict.fromkeys(("folder", "table", "csv", "images"), "your own")
+TARGETS = {
+    "classes": "whole numbers from 0 on",
+    "labels": "vectors of 0 and 1",
+    "tokens": "a class for every place of a sequence, -100 for none",
+    "floats": "floats, one or several per sample",
+}
+DEFAULT_LOSS = {
+    "classes": "cross entropy",
+    "labels": "binary cross entropy",
+    "tokens": "cross entropy of tokens",
+    "floats": "squared error",
+}
 WITH_PACKAGE = {"digits": "comes with scikit-learn", "synthetic": "generated", **OWN_DATA}
 
 
@@ -131,6 +143,37 @@ def models() -> list[Entry]:
     return found
 
 
+def tasks() -> list[Entry]:
+    """What a run can learn, by which figures it is then judged, and which of them is the score."""
+    from shoal.objectives import OBJECTIVES
+
+    return [
+        {
+            "name": name,
+            "about": f"{first_line(task.loss) or DEFAULT_LOSS[task.targets]}; y: {TARGETS[task.targets]}",
+            "targets": task.targets,
+            "score": task.headline.name,
+            "metrics": list(dict.fromkeys([*task.counted, *(metric.name for metric in task.reported)])),
+        }
+        for name, task in OBJECTIVES.items()
+    ]
+
+
+def metrics() -> list[Entry]:
+    """Figures by which runs can be judged."""
+    from shoal.metrics import METRICS
+
+    return [
+        {
+            "name": name,
+            "about": metric.about if name == metric.name else f"The same as {metric.name}.",
+            "better": metric.better,
+            "targets": list(metric.kinds),
+        }
+        for name, metric in METRICS.items()
+    ]
+
+
 def aggregators() -> list[Entry]:
     """Ways to make the next model of answers, and what can be done to updates before."""
     from shoal.aggregators import AGGREGATORS, TRANSFORMS
@@ -176,6 +219,8 @@ CATALOGUE: dict[str, Callable[[], list[Entry]]] = {
     "data": data,
     "partitions": partitions,
     "models": models,
+    "tasks": tasks,
+    "metrics": metrics,
     "aggregators": aggregators,
     "engines": engines,
     "trackers": trackers,

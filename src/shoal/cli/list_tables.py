@@ -63,6 +63,21 @@ def of_models(entries: list[Entry]) -> Rows:
     return ["name", "parameters", ""], rows
 
 
+def of_tasks(entries: list[Entry]) -> Rows:
+    """The score stands first among the figures that are measured."""
+    rows = []
+    for e in entries:
+        others = [name for name in e["metrics"] if name != e["score"]]
+        rows.append([e["name"], e["score"], f"{e['about']}\nalso measured: {', '.join(others)}"])
+    return ["name", "score", ""], rows
+
+
+def of_metrics(entries: list[Entry]) -> Rows:
+    return ["name", "better", "of", ""], [
+        [e["name"], e["better"], ", ".join(e["targets"]) or "all", e["about"]] for e in entries
+    ]
+
+
 def of_engines(entries: list[Entry]) -> Rows:
     return ["name", ""], [[e["name"], e["about"]] for e in entries]
 
@@ -78,6 +93,8 @@ LAYOUTS = {
     "data": of_data,
     "partitions": of_partitions,
     "models": of_models,
+    "tasks": of_tasks,
+    "metrics": of_metrics,
     "aggregators": of_partitions,
     "engines": of_engines,
     "trackers": of_trackers,

@@ -1,4 +1,4 @@
-"""`shoal list`: algorithms, keys, data sets, partitions, models, aggregators, engines, trackers."""
+"""`shoal list`: algorithms, keys, data sets, partitions, models, tasks, metrics, aggregators, engines, trackers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.cli.failures import guarded
 if TYPE_CHECKING:
     from shoal.cli.catalogue import Entry
 
-TOPICS = "algorithms, keys, data, partitions, models, aggregators, engines, trackers; or one algorithm."
+TOPICS = "algorithms, keys, data, partitions, models, tasks, metrics, aggregators, engines, trackers; or one algorithm."
 Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help=TOPICS)]
 
 

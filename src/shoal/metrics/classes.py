@@ -88,10 +88,14 @@ def gap(sums: Sums) -> float:
     return float(np.abs(sums["confidence"] - sums["confident_right"]).sum() / sums["confident"].sum())
 
 
-accuracy = METRICS("accuracy")(Metric("accuracy", right_labels, share_right, percent=True, kinds=DECIDED))
+accuracy = METRICS("accuracy")(
+    Metric("accuracy", right_labels, share_right, percent=True, kinds=DECIDED, about="Share of right decisions.")
+)
+OF_F1 = "Mean F1 of the classes that occur, of all samples pooled."
+OF_CALIBRATION = f"Mean distance of confidence and share of right decisions, over {CONFIDENCES} bins."
 macro_f1_metric = METRICS("macro_f1", "f1")(
-    Metric("macro_f1", decisions, f1_of, percent=True, kinds=DECIDED, guarded=True)
+    Metric("macro_f1", decisions, f1_of, percent=True, kinds=DECIDED, guarded=True, about=OF_F1)
 )
 calibration_error = METRICS("calibration_error", "ece")(
-    Metric("calibration_error", confidences, gap, "lower", percent=True, kinds=DECIDED)
+    Metric("calibration_error", confidences, gap, "lower", percent=True, kinds=DECIDED, about=OF_CALIBRATION)
 )

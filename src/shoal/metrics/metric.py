@@ -38,6 +38,7 @@ class Metric:
         percent: Whether it lies between 0 and 1 and is shown in per cent.
         kinds: Kinds of targets that it is for: `classes`, `labels`, `tokens`, `floats`; none: any.
         guarded: Whether its sums say so much of a client that they leave a real site only where its policy names them.
+        about: One line of what it is, for `shoal list metrics`.
 
     >>> bias = Metric("bias", lambda said, y: {"above": (said - y).sum()}, lambda s: s["above"] / s["total"], "lower")
     >>> value_of(bias, {"above": np.array(3.0), "total": np.array(6)})
@@ -51,6 +52,7 @@ class Metric:
     percent: bool = False
     kinds: tuple[str, ...] = ()
     guarded: bool = False
+    about: str = ""
 
     @property
     def score(self) -> Score:
@@ -154,5 +156,7 @@ def worst_of(metric: Metric, sums_N: Sums, value_N: Array) -> float:
 
 
 test_loss = METRICS("test_loss", "loss")(
-    Metric("test_loss", lambda said, targets: {}, lambda s: s["loss"] / s["total"], "lower")
+    Metric(
+        "test_loss", lambda said, targets: {}, lambda s: s["loss"] / s["total"], "lower", about="Mean loss of the task."
+    )
 )

@@ -62,9 +62,25 @@ def explained(sums: Sums) -> float:
 
 
 mae = METRICS("mae")(
-    Metric("mae", absolute, lambda s: np.mean(s["absolute_error"] / s["total"]), "lower", kinds=("floats",))
+    Metric(
+        "mae",
+        absolute,
+        lambda s: np.mean(s["absolute_error"] / s["total"]),
+        "lower",
+        kinds=("floats",),
+        about="Mean absolute error.",
+    )
 )
 rmse = METRICS("rmse")(
-    Metric("rmse", squared, lambda s: np.sqrt(s["squared_error"] / s["total"]).mean(), "lower", kinds=("floats",))
+    Metric(
+        "rmse",
+        squared,
+        lambda s: np.sqrt(s["squared_error"] / s["total"]).mean(),
+        "lower",
+        kinds=("floats",),
+        about="Root of the mean squared error.",
+    )
 )
-r2 = METRICS("r2")(Metric("r2", moments, explained, kinds=("floats",), guarded=True))
+r2 = METRICS("r2")(
+    Metric("r2", moments, explained, kinds=("floats",), guarded=True, about="Share of the variance that is explained.")
+)

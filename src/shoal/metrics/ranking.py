@@ -131,7 +131,9 @@ def precision_error(sums: Sums) -> float:
     return mean_over((share_LB * far_LB).sum(1), share_LB.sum(1) > 0)
 
 
-auc = METRICS("auc")(Metric("auc", histograms, area, percent=True, kinds=RANKED, guarded=True))
+OF_AUC = "Area under the ROC curve; of several classes the mean of one against the rest."
+OF_PRECISION = "Area under precision and recall, as in scikit-learn."
+auc = METRICS("auc")(Metric("auc", histograms, area, percent=True, kinds=RANKED, guarded=True, about=OF_AUC))
 average_precision = METRICS("average_precision")(
-    Metric("average_precision", histograms, precision, percent=True, kinds=RANKED, guarded=True)
+    Metric("average_precision", histograms, precision, percent=True, kinds=RANKED, guarded=True, about=OF_PRECISION)
 )
