@@ -35,10 +35,10 @@ class Score:
     def title(self) -> str:
         """What it is called in sentences and on axes.
 
-        >>> Score("rmse").title, Score("average_precision").title, ACCURACY.title
-        ('RMSE', 'average precision', 'accuracy')
+        >>> Score("rmse").title, Score("average_precision").title, Score("macro_f1").title
+        ('RMSE', 'average precision', 'macro F1')
         """
-        return self.name.upper() if self.name in ACRONYMS else self.name.replace("_", " ")
+        return " ".join(word.upper() if word in ACRONYMS else word for word in self.name.split("_"))
 
     @property
     def unit(self) -> str:

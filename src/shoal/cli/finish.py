@@ -33,8 +33,8 @@ def finish_sweep(folder: Path, format: Format, quiet: bool) -> None:
     elif quiet:
         echo(out(), str(folder))
     else:
-        console = out()
+        console, target = out(), ("--target", 0.8) if lines[0].score.percent else ()
         show_comparison(console, lines)
         echo(console, f"\nSweep folder: {folder} ({len(paths)} runs)")
-        echo(console, f"Next:         {command('compare', folder, '--target', 0.8)}")
+        echo(console, f"Next:         {command('compare', folder, *target)}")
         echo(console, f"              {command('report', folder)}")

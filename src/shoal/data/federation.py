@@ -335,6 +335,7 @@ class Federation:
         *,
         client: str = "client",
         label: str = "label",
+        targets: Literal["classes", "floats"] | None = None,
         features: Sequence[str] | None = None,
         tags: Sequence[str] = (),
         impute: Any = None,
@@ -354,6 +355,8 @@ class Federation:
             table: A DataFrame, a mapping of columns, a list of rows, or the path of a CSV or Parquet file.
             client: The column that says whose sample it is.
             label: The column of labels; words become classes in sorted order.
+            targets: `floats`: whole numbers are numbers to learn, not classes; `classes`: values of any kind are
+                classes in sorted order; None: words and whole numbers are classes, other numbers floats.
             features: The columns to learn from; None: all others.
             tags: Columns that clients publish.
             impute: What stands for empty cells: `mean`, `median`, `most-frequent`, a constant, or these by column;
@@ -376,8 +379,8 @@ class Federation:
         from shoal.data.own_table import from_table
 
         how = {"impute": impute, "encode": encode, "standardise": standardise, "fit": fit, "indicator": indicator}
-        what = {"client": client, "label": label, "features": features, "tags": tags, "preprocess": preprocess}
-        return from_table(table, **what, **how, test=test, seed=seed)  # type: ignore[arg-type]
+        what = {"client": client, "label": label, "targets": targets, "features": features, "tags": tags}
+        return from_table(table, **what, **how, preprocess=preprocess, test=test, seed=seed)  # type: ignore[arg-type]
 
     @classmethod
     def from_images(

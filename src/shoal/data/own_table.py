@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ def from_table(
     *,
     client: str = "client",
     label: str = "label",
+    targets: Literal["classes", "floats"] | None = None,
     features: Sequence[str] | None = None,
     tags: Sequence[str] = (),
     impute: Any = None,
@@ -40,8 +41,9 @@ def from_table(
     Features are all other columns, unless named. Each of them must hold a finite number in every row: an empty cell
     or a word is an error that says where it is, so that no column is left out unasked, until `impute` says what stands
     for a gap and `encode` how words become numbers. Plain numbers are kept as float64, or as float32 if all of them are
-    given so. Labels that are words become classes in sorted order. `tags` names columns that a client publishes (site,
-    device); they must be the same in all its rows.
+    given so. Labels that are words become classes in sorted order; `targets` says that whole numbers are floats, or
+    that values of any kind are classes. `tags` names columns that a client publishes (site, device); they must be the
+    same in all its rows.
 
     Clients and tags are text. Those of a CSV file stay as they are written: 007 and 7 are two clients. In a frame they
     are what `str` gives, and 7.0 is 7, because pandas turns whole numbers into floats where a column has a gap.
@@ -69,7 +71,7 @@ def from_table(
         raise BadInput(f"{read.source} has no column left for features")
     if not len(read):
         raise DataMissing(f"{read.source} has no rows.")
-    y, names = class_numbers(_labels(read, label))
+    y, names = class_numbers(_labels(read, label), targets, f"column {label!r} of {read.source}")
     ids, which, rows = _groups(_full(read, client))
     if given is None:
         key = (seed if isinstance(seed, Key) else Key(seed))("split")
@@ -89,19 +91,32 @@ def from_table(
     return replace(made, preprocess=given)
 
 
-def class_numbers(labels: Array) -> tuple[Array, tuple[str, ...] | None]:
-    """Numbers stay; words become numbers in sorted order, and the words are kept.
+def class_numbers(
+    labels: Array, targets: Literal["classes", "floats"] | None = None, place: str = "the column of labels"
+) -> tuple[Array, tuple[str, ...] | None]:
+    """Numbers stay, or become floats; words, or all values, become numbers in sorted order, and are kept as names.
 
     >>> class_numbers(np.array(["b", "a", "b"]))
     (array([1, 0, 1]), ('a', 'b'))
+    >>> class_numbers(np.array([2, -1]), "floats"), class_numbers(np.array([10.0, 2.0]), "classes")
+    ((array([ 2., -1.]), None), (array([1, 0]), ('2', '10')))
     """
+    if targets not in (None, "classes", "floats"):
+        raise BadInput(f"targets must be classes or floats, not {targets!r}")
     if labels.dtype.kind == "O":  # of pandas: numbers in a column that could have gaps
         plain = np.asarray(labels.tolist())
         labels = plain if plain.ndim == 1 and plain.dtype.kind in "biuf" else labels
-    if labels.dtype.kind in "biuf":
-        return labels, None
-    words, numbers = np.unique(labels.astype(str), return_inverse=True)
-    return numbers.astype(np.int64), tuple(words.tolist())
+    if labels.dtype.kind in "biuf" and targets != "classes":
+        if targets is None and labels.dtype.kind == "i" and labels.min() < 0:
+            raise BadInput(
+                f"{place} holds {labels.min()}, and classes begin at 0; give targets=floats for a regression"
+            )
+        return labels.astype(np.float64) if targets == "floats" else labels, None
+    if targets == "floats":
+        raise BadInput(f"{place} holds words, and targets=floats are numbers; leave targets out")
+    values = labels if labels.dtype.kind in "biuf" else labels.astype(str)
+    names, numbers = np.unique(values, return_inverse=True)
+    return numbers.astype(np.int64), tuple(text(name) for name in names.tolist())
 
 
 def _labels(table: Columns, name: str) -> Array:

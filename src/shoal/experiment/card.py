@@ -73,6 +73,7 @@ def _inputs(table: Preprocessing | None, shape: Shape, dtype: Any) -> str:
 def _targets(run: Run) -> str:
     task, signature = run.plan.layout.objective, run.signature
     kind = {"classes": "classes", "labels": "labels, each 0 or 1", "tokens": "classes of tokens", "floats": "numbers"}
+    kind |= {"floats": "number"} if signature.classes == 1 else {}
     names = [f"{k} = {_cell(name)}" for k, name in enumerate(signature.class_names or ())]
     return f"{signature.classes} {kind[task.targets]}{': ' if names else ''}{', '.join(names)}"
 

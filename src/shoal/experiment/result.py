@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,13 +195,13 @@ class Run:
 
         Args:
             x: Its samples, as for `predict`.
-            y: Their labels.
+            y: Their targets, of the kind that the run learned.
 
         Returns:
             The number of its group and a model.
         """
         inputs = self.signature.given(x)
-        task, labels = self.plan.layout.objective, np.asarray(y)
+        task, classes, labels = self.plan.layout.objective, self.plan.federation.classes, np.asarray(y)
         if task.targets == "classes" and not np.issubdtype(labels.dtype, np.integer):
             raise BadInput(f"labels must be whole numbers, not {labels.dtype}")
         if length(inputs) != len(labels) or not len(labels):
@@ -209,12 +210,12 @@ class Run:
             )
         labels = checked_targets("newcomer", labels)
         check_kind(task, "the newcomer", labels)
-        if task.decides and labels.max() >= self.plan.federation.classes:
-            raise BadInput(f"labels must lie between 0 and {self.plan.federation.classes - 1}")
+        if task.decides and labels.max() >= classes:
+            raise BadInput(f"labels must lie between 0 and {classes - 1}")
+        if not task.decides and prod(labels.shape[1:]) != classes:
+            raise BadInput(f"targets have {prod(labels.shape[1:])} numbers each, those of the run have {classes}")
         all_, none = Ragged.of([np.arange(len(labels))]), Ragged.of([np.zeros(0, int)])
-        alone = Federation(
-            "newcomer", ("newcomer",), inputs, labels, all_, none, self.plan.federation.classes, inputs=Inputs()
-        )
+        alone = Federation("newcomer", ("newcomer",), inputs, labels, all_, none, classes, inputs=Inputs())
         engine = Engine(Serial(), self.plan.layout, arithmetic=self.plan.arithmetic)
         engine.set_federation(alone)
         key = Key(self.plan.seed).at(self.plan.rounds)("assign")

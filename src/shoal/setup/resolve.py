@@ -98,8 +98,12 @@ def own_task(pairs: dict[str, Any]) -> tuple[Objective | None, tuple[Metric, ...
     task, metrics = pairs.get("task"), pairs.get("metrics")
     listed = metrics if isinstance(metrics, list | tuple) else [] if metrics is None else [metrics]
     own = tuple(m for m in listed if isinstance(m, Metric))
-    if own:
+    if isinstance(score := pairs.get("score"), Metric):
+        own, pairs["score"] = (*own, score), score.name
+    if any(isinstance(m, Metric) for m in listed):
         pairs["metrics"] = [m.name if isinstance(m, Metric) else m for m in listed]
+    if callable(task):
+        raise BadInput("task= is a name or a shoal.Objective; wrap a loss of your own: task=shoal.Objective(loss=...)")
     if not isinstance(task, Objective):
         return None, own
     del pairs["task"]

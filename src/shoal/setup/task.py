@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -71,12 +71,14 @@ def check_kind(task: Objective, name: str, y: Array) -> None:
     """One sentence if targets are of another kind than the task's."""
     whole = y.dtype.kind in "biu"
     axes = "a number" if y.ndim == 1 else f"an array of {' x '.join(map(str, y.shape[1:]))}"
+    as_floats = "give them as such (y.astype(float); of a table targets=floats)"
     told = f"the targets of {name} are {'whole numbers' if whole else 'floats'}, {axes} per sample"
     if task.targets == "classes" and not (whole and y.ndim == 1):
-        other = "task=multilabel or task=tokens" if whole else "give whole numbers (y.astype(int)), or task=regression"
+        as_classes = "give whole numbers (y.astype(int); of a table targets=classes), or task=regression"
+        other = "task=multilabel or task=tokens" if whole else as_classes
         raise BadInput(f"{told}, and task={task.name} learns classes, a whole number per sample; {other}")
     if task.targets == "floats" and whole:
-        raise BadInput(f"{told}, and task={task.name} learns floats; give them as such (y.astype(float))")
+        raise BadInput(f"{told}, and task={task.name} learns floats; {as_floats}")
     if task.targets == "labels" and not (y.ndim == 2 and np.isin(y, (0, 1)).all()):
         raise BadInput(f"{told}, and task={task.name} learns labels, 0 or 1 for each of several")
     if task.targets == "tokens" and not (whole and y.ndim > 1):
@@ -117,14 +119,17 @@ def weights_of(text: str, task: Objective, source: Source) -> tuple[float, ...]:
     >>> weights_of("1,10", CLASSIFICATION, Federation.from_arrays({"a": (np.zeros((4, 1)), [0, 0, 0, 1])}))
     (1.0, 10.0)
     """
+    if task.targets == "floats":
+        raise BadInput(f"task={task.name} has no classes that could weigh more or less; leave class_weights out")
     if text != "balanced":
         try:
             weights = tuple(float(word) for word in text.split(","))
         except ValueError as e:
             raise BadInput(f"class_weights={text} is not possible: give balanced, or a number per class: 1,10") from e
         n = outputs_for(task, source)
-        if min(weights) < 0 or len(weights) != n:
-            raise BadInput(f"class_weights={text} is not possible: give {n} numbers from 0 on, one per class")
+        if not all(0 <= w < inf for w in weights) or not any(weights) or len(weights) != n:
+            told = f"give {n} numbers from 0 on, one per class, and not 0 for all"
+            raise BadInput(f"class_weights={text} is not possible: {told}")
         return weights
     if source.in_memory is None:
         raise BadInput("class_weights=balanced counts the labels of all clients, which lie elsewhere; give numbers")
@@ -139,8 +144,6 @@ def balanced(task: Objective, federation: Federation) -> tuple[float, ...]:
     >>> balanced(CLASSIFICATION, Federation.from_arrays(data, test=0))      # 4 / (2 3) and 4 / (2 1)
     (0.6666666666666666, 2.0)
     """
-    if task.targets == "floats":
-        raise BadInput(f"task={task.name} has no classes that could be balanced; leave class_weights out")
     index, owner = federation.train.take(np.arange(len(federation.ids)))
     y: Array = federation.labels(index, owner)
     if task.targets == "labels":

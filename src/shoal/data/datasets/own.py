@@ -40,6 +40,7 @@ def table(
     fit: Fit = "federation",
     indicator: bool = False,
     preprocess: str = "",
+    targets: Literal["classes", "floats"] | None = None,
     *,
     key: Key,
 ) -> Federation:
@@ -57,6 +58,7 @@ def table(
         path,
         client=client,
         label=label,
+        targets=targets,
         features=_names(features) or None,
         tags=_names(tags),
         impute=impute,
