@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.errors import BadInput
+from shoal.errors import BadInput, RunFolderError
 from shoal.types import Array
 
 SLOPES = np.array([[1.0, 2.0, -1.0], [-1.0, 0.5, 2.0]])
@@ -115,3 +115,28 @@ def test_a_metric_as_an_object_may_be_the_score() -> None:
     run = shoal.run("fedavg", fed, task="regression", score=bias, rounds=2, engine="serial")
     assert run.plan.score.name == "bias"
     assert run.summary["best_bias"] == min(row["bias"] for row in run.history if "bias" in row)
+
+
+def test_a_run_with_a_metric_of_its_own_says_what_to_give_again(tmp_path: Path) -> None:
+    bias = shoal.Metric(
+        "bias", lambda said, y: {"above": (said - y).sum()}, lambda s: abs(s["above"] / s["total"]), "lower"
+    )
+    fed = shoal.Federation.from_arrays({"a": plant(0)})
+    shoal.run("fedavg", fed, task="regression", metrics=[bias], rounds=1, engine="serial", out=tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r"begun with the metric 'bias', .* shoal.load\(path, metrics="):
+        shoal.load(tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r"begun with the metric 'bias', .* shoal.resume\(path, metrics="):
+        shoal.resume(tmp_path / "run", federation=fed, rounds=2)
+    assert shoal.load(tmp_path / "run", metrics=[bias]).summary["rounds"] == 1
+    assert "bias" in shoal.resume(tmp_path / "run", federation=fed, metrics=[bias], rounds=2).history[-1]
+
+
+def test_a_page_of_labels_does_not_speak_of_classes(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    fed = shoal.Federation.from_arrays({"a": (x, np.stack([x[:, 0] > 0, x[:, 1] > 0], 1).astype(int))})
+    keys: dict[str, Any] = {"groups": 2, "rounds": 2, "engine": "serial", "out": tmp_path / "run"}
+    run = shoal.run("ifca", fed, task="multilabel", **keys)
+    page = run.report().read_text()
+    assert "In the end all clients are in one group." in page
+    assert "per_class=false" not in page
+    assert "mean AUC of the worst" not in page

@@ -78,7 +78,7 @@ F1 = (
     share("last_f1", "last F1 %", "last macro F1", "macro F1 of the last round alone", "rarely"),
 )
 COMMON = (
-    loss("best_test_loss", "best loss", "best test loss", "least mean test loss over the rounds that count, in nats"),
+    loss("best_test_loss", "best loss", "best test loss", "least mean test loss over the rounds that count"),
     loss("last_test_loss", "last loss", "last test loss", "mean test loss of the last round"),
     Quantity(
         key="ari",

@@ -9,10 +9,10 @@ from typing import Any
 
 from shoal.algorithms import ALGORITHMS
 from shoal.data.federation import Source
-from shoal.errors import RunFolderError, command
+from shoal.errors import BadInput, RunFolderError, command
 from shoal.experiment.result import Run
 from shoal.layout import ModelFactory
-from shoal.metrics import Metric
+from shoal.metrics import METRICS, Metric
 from shoal.objectives import Objective
 from shoal.setup.own import recover_origins
 from shoal.setup.prepare import Prepared, build_plan
@@ -117,7 +117,17 @@ def asked_again(
         )
     own = settings.pop(name, {})
     settings = {k: v for k, v in settings.items() if v != OWN}
-    return resolve(algorithm or name, federation, model, {**settings, **(changed or {}), **own})
+    try:
+        return resolve(algorithm or name, federation, model, {**settings, **(changed or {}), **own})
+    except BadInput as e:
+        named = [*str(config.get("metrics") or "").split(","), str(config.get("score") or "")]
+        strange = [metric for metric in named if metric and ".py:" not in metric and metric not in METRICS]
+        if not strange or "metrics" in (changed or ()):
+            raise
+        raise RunFolderError(
+            f"{folder.path} was begun with the metric {strange[0]!r}, which is not declared here; go on in Python: "
+            f"shoal.{verb}(path, metrics=[...])"
+        ) from e
 
 
 def known_again(folder: Folder, config: dict[str, Any], prepared: Prepared) -> Prepared:

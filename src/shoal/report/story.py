@@ -82,10 +82,12 @@ def found_groups(loaded: LoadedRun) -> list[str]:
     sizes = [n for n in loaded.history[-1].get("group_size", []) if n]
     if loaded.group_count < 2:
         return []
-    groups = "all clients in one group" if len(sizes) == 1 else counted(len(sizes), "group")
+    groups = counted(len(sizes), "group")
     many = f" of {listing([str(n) for n in sorted(sizes, reverse=True)])} clients" if 1 < len(sizes) <= 6 else ""
     ari = loaded.summary.get("ari")
-    if ari is None:
+    if len(sizes) == 1:
+        sentence = "In the end all clients are in one group."
+    elif ari is None:
         sentence = f"In the end there are {groups}{many}."
     elif ari >= EXACT:
         sentence = f"It found the {groups} that are true (ARI 1.00)."
