@@ -12,6 +12,9 @@ import numpy as np
 
 from shoal.errors import BadInput
 
+# Where classes were when the first fingerprints were taken: data are the same though the code has moved.
+MOVED = {("shoal.tree.ragged", "Ragged"): ("shoal.data.samples", "Ragged")}
+
 
 def fingerprint(ids: Sequence[str], *values: Any) -> str:
     """A short hash of client ids and whatever else a result depends on.
@@ -53,7 +56,8 @@ def feed(digest: hashlib.blake2b, value: Any) -> None:
     elif hasattr(value, "__self__") and hasattr(value, "__func__"):
         feed(digest, ("method", value.__func__, value.__self__))
     elif hasattr(value, "__qualname__"):
-        _head(digest, "named", value.__module__, value.__qualname__)
+        place = (value.__module__, value.__qualname__)
+        _head(digest, "named", *MOVED.get(place, place))
     elif dataclasses.is_dataclass(value):
         counted = [f.name for f in dataclasses.fields(value) if f.metadata.get("fingerprint", True)]
         feed(digest, (cls, [getattr(value, name) for name in counted]))
