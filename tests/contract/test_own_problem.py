@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.errors import BadInput, RunFolderError
+from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.types import Array
 
 SLOPES = np.array([[1.0, 2.0, -1.0], [-1.0, 0.5, 2.0]])
@@ -140,3 +140,31 @@ def test_a_page_of_labels_does_not_speak_of_classes(tmp_path: Path) -> None:
     assert "In the end all clients are in one group." in page
     assert "per_class=false" not in page
     assert "mean AUC of the worst" not in page
+
+
+def test_a_loss_that_spreads_samples_over_each_other_is_told() -> None:
+    fed = shoal.Federation.from_arrays({"a": plant(0)})
+    task = shoal.Objective(loss=lambda outputs, y: (outputs - y) ** 2)  # B x 1 minus B is B x B
+    with pytest.raises(ShoalError, match=r"the loss makes shape \(10, 10\) of outputs of shape \(10, 1\)"):
+        shoal.run("fedavg", fed, task=task, rounds=1, engine="serial")
+
+
+def test_a_metric_that_has_no_value_is_one_sentence() -> None:
+    fed = shoal.Federation.from_arrays({"a": plant(0)})
+    metric = shoal.Metric("wrong", lambda said, y: {"all": said.sum()}, lambda sums: sums["none"])
+    with pytest.raises(ShoalError, match="the metric 'wrong' has no value: KeyError: 'none'"):
+        shoal.run("fedavg", fed, task="regression", metrics=[metric], rounds=1, engine="serial")
+
+
+@pytest.mark.parametrize(
+    ("name", "better", "words"),
+    [
+        ("round", "higher", "cannot be called 'round': records have something else under it"),
+        ("loss", "higher", "cannot be called 'loss'"),
+        ("of me", "higher", "letters, digits and _ make a name"),
+        ("mine", "up", "better='up' of the metric 'mine' is not possible"),
+    ],
+)
+def test_a_metric_that_cannot_be(name: str, better: Any, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        shoal.Metric(name, lambda said, y: {}, lambda sums: 0.0, better)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.errors import ShoalError
+from shoal.errors import BadInput, ShoalError
 from shoal.registry import Registry
 from shoal.scores import Score
 from shoal.types import Array
@@ -19,6 +19,12 @@ __all__ = ["BASE", "METRICS", "Metric", "by_client", "pooled", "sums_of", "test_
 Sums = Mapping[str, Array]
 
 BASE = ("total", "loss", "right", "true", "predicted", "both")  # sums that every test, or every one of classes, counts
+
+TAKEN = (  # what rounds record beside metrics
+    *("round", "trained", "loss", "partial", "tested", "tested_of", "clients", "worst", "val_loss", "f1", "f1_pooled"),
+    *("groups", "group_size", "group_loss", "members", "labels", "likeness", "ari", "nmi", "discrepancy", "drifted"),
+    *("traffic", "diagnostic", "left_out", "measures", "time", "total", "right", "ids"),
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,13 @@ class Metric:
     kinds: tuple[str, ...] = ()
     guarded: bool = False
     about: str = ""
+
+    def __post_init__(self) -> None:
+        if self.better not in ("higher", "lower"):
+            raise BadInput(f"better={self.better!r} of the metric {self.name!r} is not possible: higher or lower")
+        if not self.name.isidentifier() or self.name in TAKEN:
+            told = "records have something else under it" if self.name in TAKEN else "letters, digits and _ make a name"
+            raise BadInput(f"a metric cannot be called {self.name!r}: {told}; rename it")
 
     @property
     def score(self) -> Score:
@@ -100,7 +113,14 @@ def value_of(metric: Metric, sums: Mapping[str, Any]) -> float:
     >>> value_of(test_loss, {"loss": 3.0, "total": 4}), value_of(test_loss, {"loss": 0.0, "total": 0})
     (0.75, nan)
     """
-    return float(metric.value(sums)) if np.sum(sums["total"]) else math.nan
+    if not np.sum(sums["total"]):
+        return math.nan
+    try:
+        return float(metric.value(sums))
+    except ShoalError:
+        raise
+    except Exception as e:
+        raise ShoalError(f"the metric {metric.name!r} has no value: {type(e).__name__}: {e}") from e
 
 
 def pooled(sums_N: Sums, pick: Any = slice(None)) -> dict[str, Array]:

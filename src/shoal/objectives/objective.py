@@ -246,7 +246,11 @@ class Objective:
     def _losses(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """One loss per unit, or their mean, as the loss gives it."""
         if self.loss is not None:
-            return self.loss(outputs, targets)
+            found = self.loss(outputs, targets)
+            if found.numel() > max(outputs.numel(), targets.numel()):  # B x 1 outputs and B targets make B x B
+                told = f"outputs of shape {tuple(outputs.shape)} and targets of shape {tuple(targets.shape)}"
+                raise ShoalError(f"the loss makes shape {tuple(found.shape)} of {told}; take outputs[:, 0]")
+            return found
         return LOSS[self.targets](outputs, targets, self.weights)
 
     def _loss_sums(self, outputs: torch.Tensor, targets: torch.Tensor, owner_M: Array, n: int) -> Array:
