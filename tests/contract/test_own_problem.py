@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.analysis.quantities import quantities
 from shoal.errors import BadInput, RunFolderError, ShoalError
+from shoal.report.headline import score_cards
 from shoal.types import Array
 
 SLOPES = np.array([[1.0, 2.0, -1.0], [-1.0, 0.5, 2.0]])
@@ -168,3 +170,29 @@ def test_a_metric_that_has_no_value_is_one_sentence() -> None:
 def test_a_metric_that_cannot_be(name: str, better: Any, words: str) -> None:
     with pytest.raises(BadInput, match=words):
         shoal.Metric(name, lambda said, y: {}, lambda sums: 0.0, better)
+
+
+TWO_TASKS = """import shoal
+absolute = shoal.Objective(loss=lambda out, y: (out[:, 0] - y).abs(), metrics=("mae",))
+squared = shoal.Objective(loss=lambda out, y: (out[:, 0] - y) ** 2, metrics=("mae",))
+"""
+
+
+def test_a_resumed_run_goes_on_with_its_own_of_two_tasks_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "two_tasks.py").write_text(TWO_TASKS)
+    fed = shoal.Federation.from_arrays({"a": plant(0), "b": plant(1)})
+    keys: dict[str, Any] = {"task": f"{tmp_path}/two_tasks.py:squared", "lr": 0.05, "engine": "serial"}
+    shoal.run("fedavg", fed, rounds=1, out=tmp_path / "run", **keys)
+    resumed = shoal.resume(tmp_path / "run", federation=fed, rounds=2)
+    whole = shoal.run("fedavg", fed, rounds=2, **keys)
+    assert resumed.plan.layout.objective.name == "squared"
+    assert resumed.history[-1]["loss"] == whole.history[-1]["loss"]
+    with pytest.raises(BadInput, match=r"unknown task of .* 'cubed'; known: absolute, squared"):
+        shoal.run("fedavg", fed, rounds=1, task=f"{tmp_path}/two_tasks.py:cubed", engine="serial")
+
+
+def test_a_test_loss_that_is_the_score_has_its_column_and_one_card(tmp_path: Path) -> None:
+    fed = shoal.Federation.from_arrays({"a": plant(0)})
+    run = shoal.run("fedavg", fed, task="regression", score="loss", rounds=1, engine="serial", out=tmp_path / "run")
+    assert quantities(run.plan.score)["best_test_loss"].shown == "always"
+    assert [card.key for card in score_cards(run.summary, run.plan.score)].count("best_test_loss") == 1

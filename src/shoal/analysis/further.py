@@ -11,7 +11,7 @@ from shoal.scores import ACCURACY, Score, score_of
 __all__ = ["Further", "further_of"]
 
 COUNTED = ("ids", "right", "total")  # of clients, besides the values of metrics
-PLACED = ("f1", "macro_f1", "test_loss")  # have a place of their own
+PLACED = ("f1", "test_loss")  # have a place of their own
 
 
 class Further(NamedTuple):
@@ -43,11 +43,15 @@ def further_of(config: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> 
     >>> row = {"accuracy": 0.9, "mae": 0.5, "clients": {"ids": ["ann"], "total": [4], "rmse": [0.7], "mae": [0.5]}}
     >>> [m.score.name for m in further_of({"score": "rmse"}, [row])]
     ['mae', 'accuracy']
+    >>> labels = {"clients": {"ids": ["ann"], "total": [4], "auc": [0.7], "macro_f1": [0.5]}}
+    >>> [m.score.name for m in further_of({"score": "auc"}, [labels])]
+    ['macro_f1']
     """
     tested = next((row for row in rows if "clients" in row), {})
     names = [name for name in tested.get("clients", {}) if name not in COUNTED]
     names += [ACCURACY.name] if ACCURACY.name in tested else []
-    left = [name for name in dict.fromkeys(names) if name not in (score_of(config).name, *PLACED)]
+    placed = (*PLACED, "macro_f1") if tested.get("f1") is not None else PLACED  # labels have no F1 by client
+    left = [name for name in dict.fromkeys(names) if name not in (score_of(config).name, *placed)]
     return tuple(known(name) for name in left)
 
 

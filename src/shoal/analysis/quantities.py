@@ -44,6 +44,8 @@ def quantities(score: Score = ACCURACY, further: Sequence[Further] = ()) -> dict
 
     >>> list(quantities(Score("rmse", "lower", percent=False)))[:3]
     ['best_rmse', 'rmse_at_best_val', 'median_rmse']
+    >>> quantities(Score("test_loss", "lower", percent=False))["best_test_loss"].shown
+    'always'
     """
     *scores, worst = of_score(score)
     partial = scored(
@@ -55,7 +57,9 @@ def quantities(score: Score = ACCURACY, further: Sequence[Further] = ()) -> dict
         "never",
     )
     others = [of_further(metric) for metric in further]
-    found = [*scores, *F1, worst, *others, *COMMON, partial, *PARTIAL]
+    mine = {quantity.key for quantity in scores}  # a test loss that is the score is not told again
+    common = [quantity for quantity in COMMON if quantity.key not in mine]
+    found = [*scores, *F1, worst, *others, *common, partial, *PARTIAL]
     return {quantity.key: quantity for quantity in found}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -123,18 +123,30 @@ class Registry(Mapping[str, T], Generic[T]):
             records = [v for v in vars(module).values() if isinstance(v, self._of)]
             thing = next((record for record in records if getattr(record, "name", None) == name), None)
         if thing is None:
-            own = [
-                k for k, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__ and k[0] != "_"
-            ]
+            own = [k for k, v in vars(module).items() if k[0] != "_" and self._may_be(v, module.__name__)]
             raise unknown(f"{self.kind} of {word['file']}", name, own)
         called = [n for n, other in self._things.items() if other is thing]
         if called:
             name = name if name in called else min(called)
         else:
-            name = name if self._of is None else getattr(thing, "name", name)  # records have names of their own
+            name, thing = self._called(name, thing)
             self._try(name, thing, traits)
         self._modules.setdefault(name, module.__name__)
         return name + word["rest"]
+
+    def _called(self, name: str, thing: Any) -> tuple[str, Any]:
+        """Records have names of their own; one that was given none takes the name under which it was found."""
+        if self._of is None or not isinstance(thing, self._of):
+            return name, thing
+        record: Any = thing
+        unnamed = any(f.name == "name" and f.default == record.name for f in fields(record))
+        return (name, replace(record, name=name)) if unnamed else (record.name, record)
+
+    def _may_be(self, thing: Any, module: str) -> bool:
+        """Whether something in a file could be one of these things."""
+        if self._of is not None:
+            return isinstance(thing, self._of)
+        return getattr(thing, "__module__", "") == module
 
     def _try(self, name: str, thing: Any, traits: Mapping[str, Any]) -> None:
         """Declare something from outside; if it is none of these things, it is as if nothing had happened."""
@@ -226,7 +238,7 @@ class Registry(Mapping[str, T], Generic[T]):
         declared = [name for name, thing in self._things.items() if thing is plugin.thing]
         try:
             if plugin.thing is not None and not declared:
-                self._try(getattr(plugin.thing, "name", plugin.name) if self._of else plugin.name, plugin.thing, {})
+                self._try(*self._called(plugin.name, plugin.thing), {})
         except BadInput as e:
             plugin = replace(plugin, problem=str(e))
         if plugin.problem is not None:

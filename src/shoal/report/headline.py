@@ -107,7 +107,7 @@ def score_cards(summary: Row, score: Score) -> list[Card]:
         Card("Last three", score.show(summary.get(keys[1])), f"rounds, mean {score.title}", keys[1]),
         Card("Worst tenth", score.show(summary.get("last_worst")), served, "last_worst"),
         *f1_cards(summary),
-        *loss_cards(summary),
+        *(() if score.name == "test_loss" else loss_cards(summary)),
     ]
 
 
