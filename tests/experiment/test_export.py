@@ -98,6 +98,9 @@ def test_clients_with_models_of_their_own(tmp_path: Path) -> None:
     for i, client in enumerate(run.clients):
         model = shoal.load_model(tmp_path / f"client_{i}.safetensors")
         assert model.about["client"] == client
+        tested = run.history[-1]["clients"]
+        share = tested["right"][tested["ids"].index(client)] / tested["total"][tested["ids"].index(client)]
+        assert model.about["score"] == {"name": "accuracy", "value": share}
         np.testing.assert_allclose(model.predict_proba(NEW), run.predict_proba(client, NEW), atol=1e-6)
 
 
