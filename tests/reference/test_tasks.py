@@ -184,8 +184,9 @@ def test_class_weights_change_what_is_learned_and_are_told_by_hand() -> None:
     run = shoal.run("fedavg", federation, class_weights="balanced", rounds=1, engine="serial")
     assert run.plan.layout.objective.weights == pytest.approx((40 / 72, 5.0))
     assert shoal.run("fedavg", federation, class_weights=[1, 10], rounds=1).plan.layout.objective.weights == (1, 10)
-    with pytest.raises(shoal.ShoalError, match="give 2 numbers from 0 on"):
-        shoal.run("fedavg", federation, class_weights="1,2,3", rounds=1)
+    for wrong in ("1,2,3", "1,nan", "1,inf", "1,-1"):
+        with pytest.raises(shoal.ShoalError, match="give 2 numbers from 0 on"):
+            shoal.run("fedavg", federation, class_weights=wrong, rounds=1)
 
 
 def test_labels_are_learned_and_measured() -> None:
