@@ -279,7 +279,8 @@ def gradient(net: Net, vector_P: Array, x: Tree, y: Array, piece: int = 500) -> 
     net.load(vector_P)
     net.module.eval()
     net.grad.zero_()
+    units = net.layout.objective.units
     for i in range(0, len(y), piece):
         loss = net.loss(net.outputs(take(x, slice(i, i + piece))), net.labels(y[i : i + piece]))
-        (loss * (len(y[i : i + piece]) / len(y))).backward()  # type: ignore[no-untyped-call]
+        (loss * (units(y[i : i + piece]) / max(units(y), 1))).backward()  # type: ignore[no-untyped-call]
     return net.grad.cpu().numpy().copy()
