@@ -61,6 +61,9 @@ def test_images_are_scaled_inside(tmp_path: Path) -> None:
     x = run.plan.federation.in_memory.x[:20]  # type: ignore[union-attr]
     np.testing.assert_allclose(model.predict_proba(x), run.predict_proba("00", x), atol=1e-6)
     assert model.predict(x).tolist() == run.predict("00", x).tolist()
+    ready = (x / 16).astype(np.float32)  # not scaled a second time
+    np.testing.assert_allclose(model.predict_proba(ready), run.predict_proba("00", ready), atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(ready), model.predict_proba(x), atol=1e-6)
     assert isinstance(model, torch.nn.Module) and not model.training
     with pytest.raises(BadInput, match="not trained on a table; give it its inputs as an array"):
         model.prepare({"age": [1]})

@@ -255,6 +255,10 @@ class Objective:
         """What the loss is a mean over: samples, or the tokens that count, and then which sample each is of."""
         if self.targets != "tokens":
             return outputs, targets, None
+        places = min(outputs.shape[1], targets.shape[1])  # a batch of sequences is as long as its longest
+        if outputs.shape[1] < targets.shape[1] and bool((targets[:, places:] != IGNORED).any()):
+            raise ShoalError(f"a target counts beyond place {places}, up to which the model says something")
+        outputs, targets = outputs[:, :places], targets[:, :places]
         kept = targets != IGNORED
         return outputs[kept], targets[kept], torch.nonzero(kept)[:, 0]
 
