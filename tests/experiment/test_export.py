@@ -141,7 +141,7 @@ def test_numbers_and_labels_leave_as_what_they_are(tmp_path: Path) -> None:
     run = shoal.run("fedavg", Federation.from_arrays(clients), task="regression", rounds=3, lr=0.05, engine="serial")
     model = shoal.load_model(run.export(tmp_path / "r") / "group_0.safetensors")
     np.testing.assert_allclose(model.predict(x), run.predict("a", x), atol=1e-5)
-    assert model.about["score"]["name"] == "rmse" and "* targets: 1 numbers" in (tmp_path / "r/README.md").read_text()
+    assert model.about["score"]["name"] == "rmse" and "* targets: 1 number\n" in (tmp_path / "r/README.md").read_text()
     for one in (model, run):
         with pytest.raises(BadInput, match="not probabilities; use"):
             one.predict_proba(*((x,) if one is model else ("a", x)))
