@@ -61,3 +61,8 @@ def test_everything_in_a_table_is_escaped() -> None:
     html = html_table("<script>", [("<i>", "a & b")], ("<u>",))
     assert not re.search(r"<(script|i|u)>", html)
     assert "a &amp; b" in html
+
+
+def test_federations_of_several_inputs_show_the_shape_of_each() -> None:
+    x = {"scan": np.zeros((4, 8, 8)), "age": np.zeros(4)}
+    assert "shape scan: 8x8, age: a single number" in repr(shoal.Federation.from_arrays({"ann": (x, [0, 1, 0, 1])}))

@@ -46,6 +46,11 @@ class Score:
         return f"{self.title} (%)" if self.percent else self.title
 
     @property
+    def worst(self) -> str:
+        """What records call `worst`: of accuracies the mean over clients, of others that of their samples pooled."""
+        return f"{'mean ' if self == ACCURACY else ''}{self.title} of the worst tenth of the clients"
+
+    @property
     def sign(self) -> int:
         """1 where higher is better, -1 where lower is."""
         return 1 if self.better == "higher" else -1

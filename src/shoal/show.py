@@ -40,3 +40,11 @@ def counted(value: str, what: str) -> str:
     ('3 models', '1 model')
     """
     return f"{value} {what.removesuffix('s') if value == '1' else what}"
+
+
+def capital(sentence: str) -> str:
+    """
+    >>> capital("accuracy fell"), capital("RMSE"), capital("")
+    ('Accuracy fell', 'RMSE', '')
+    """
+    return sentence[:1].upper() + sentence[1:]

@@ -128,3 +128,13 @@ def test_a_federation_is_fitted_on_its_training_rows() -> None:
     assert made.preprocess.scale[0, 0] == pytest.approx(np.nanstd(train))
     assert np.nanmean(train) != pytest.approx(np.nanmean(age), rel=1e-6)
     assert made.x[made.train.index].mean() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_number_of_minus_one_counts_and_a_category_never_seen_does_not() -> None:
+    # Of -1, -1, 5: mean 1, deviations 4 + 4 + 16, so sqrt(8). Of the categories (f, m) given, x is none: f, f, x.
+    table = read_table({"change": [-1.0, -1.0, 5.0], "sex": ["f", "f", "x"]})
+    asked = Asked(impute="mean", encode={"sex": ["m", "f"]}, standardise=True)
+    found = fitted(table, ["change", "sex"], {"ann": np.arange(3)}, asked)
+    fill, shift, scale = found.values()
+    assert (fill[0], shift[0], scale[0]) == pytest.approx((1.0, 1.0, 8**0.5))
+    assert (fill[1], shift[1]) == (1.0, 1.0)

@@ -12,6 +12,7 @@ import pytest
 from shoal.errors import BadInput
 from shoal.experiment.automatic import decide
 from shoal.experiment.evidence import Evidence, Trial, label_distance, lead
+from shoal.metrics import auc
 
 CLIENTS, EACH = 10, 100
 GROUPED = {"groups": 4, "cold_start": "eager"}
@@ -147,3 +148,16 @@ def test_chance_is_what_random_labels_give() -> None:
     rng = np.random.default_rng(0)
     distance, chance = label_distance(rng.multinomial(80, [0.1] * 10, size=2000))
     assert distance == pytest.approx(chance, rel=0.03)
+
+
+def test_the_error_of_a_lead_is_over_the_clients_without_whom_the_score_is_known() -> None:
+    # AUC of one ranking, bins low and high. Only client 0 has hits: without it there is no AUC, and it is left out.
+    def ranked(name: str, misses: list[list[int]]) -> Trial:
+        hits = np.array([[[0, 2]], [[0, 0]], [[0, 0]]], float)
+        sums = {"hits": hits, "misses": np.array([[[0, 0]], [misses[0]], [misses[1]]], float), "total": np.full(3, 2)}
+        return Trial(name, total_N=(2, 2, 2), metric=auc, sums_N=sums)
+
+    # one: AUC 1. other: two misses tie, two lie below: (1 + 1/2) / 2 = 0.75. Without client 1 the difference is 0,
+    # without client 2 it is 1/2: sqrt(1/2 (1/16 + 1/16)) = 0.25.
+    ahead, error = lead(ranked("one", [[2, 0], [2, 0]]), ranked("other", [[0, 2], [2, 0]]))
+    assert (ahead, error) == pytest.approx((0.25, 0.25))

@@ -61,6 +61,9 @@ def test_images_are_scaled_inside(tmp_path: Path) -> None:
     x = run.plan.federation.in_memory.x[:20]  # type: ignore[union-attr]
     np.testing.assert_allclose(model.predict_proba(x), run.predict_proba("00", x), atol=1e-6)
     assert model.predict(x).tolist() == run.predict("00", x).tolist()
+    ready = (x / 16).astype(np.float32)  # not scaled a second time
+    np.testing.assert_allclose(model.predict_proba(ready), run.predict_proba("00", ready), atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(ready), model.predict_proba(x), atol=1e-6)
     assert isinstance(model, torch.nn.Module) and not model.training
     with pytest.raises(BadInput, match="not trained on a table; give it its inputs as an array"):
         model.prepare({"age": [1]})
@@ -98,6 +101,9 @@ def test_clients_with_models_of_their_own(tmp_path: Path) -> None:
     for i, client in enumerate(run.clients):
         model = shoal.load_model(tmp_path / f"client_{i}.safetensors")
         assert model.about["client"] == client
+        tested = run.history[-1]["clients"]
+        share = tested["right"][tested["ids"].index(client)] / tested["total"][tested["ids"].index(client)]
+        assert model.about["score"] == {"name": "accuracy", "value": share}
         np.testing.assert_allclose(model.predict_proba(NEW), run.predict_proba(client, NEW), atol=1e-6)
 
 
@@ -135,7 +141,7 @@ def test_numbers_and_labels_leave_as_what_they_are(tmp_path: Path) -> None:
     run = shoal.run("fedavg", Federation.from_arrays(clients), task="regression", rounds=3, lr=0.05, engine="serial")
     model = shoal.load_model(run.export(tmp_path / "r") / "group_0.safetensors")
     np.testing.assert_allclose(model.predict(x), run.predict("a", x), atol=1e-5)
-    assert model.about["score"]["name"] == "rmse" and "* targets: 1 numbers" in (tmp_path / "r/README.md").read_text()
+    assert model.about["score"]["name"] == "rmse" and "* targets: 1 number\n" in (tmp_path / "r/README.md").read_text()
     for one in (model, run):
         with pytest.raises(BadInput, match="not probabilities; use"):
             one.predict_proba(*((x,) if one is model else ("a", x)))

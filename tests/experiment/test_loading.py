@@ -121,3 +121,34 @@ def test_a_regression_comes_back(tmp_path: Path) -> None:
     assert again.history.score == run.history.score and again.history.score.name == "mae"
     new = {"age": [None, 70.0]}
     assert again.predict("a", new).tolist() == run.predict("a", new).tolist()
+
+
+def numbers() -> Federation:
+    rng = np.random.default_rng(0)
+    found = {}
+    for i in range(6):
+        x = rng.normal(size=(40, 2)).astype(np.float32)
+        found[f"{i}"] = x, x @ np.array([3.0, -2.0] if i % 2 else [-3.0, 2.0], np.float32)
+    return Federation.from_arrays(found)
+
+
+def test_a_newcomer_with_numbers_as_targets_finds_its_group(tmp_path: Path) -> None:
+    federation = numbers()
+    run = shoal.run("ifca", federation, "mclr", task="regression", groups=2, rounds=8, lr=0.1, engine="serial")
+    assert len(set(run.groups.values())) == 2
+    for client in ("0", "1"):
+        assert run.assign(*federation.client(client)("train")).group == run.groups[client]
+    x, y = federation.client("0")("train")
+    with pytest.raises(BadInput, match="the targets of the newcomer are whole numbers"):
+        run.assign(x, np.abs(y).astype(int))
+    with pytest.raises(BadInput, match="targets have 2 numbers each, those of the run have 1"):
+        run.assign(x, np.stack([y, y], 1))
+
+
+@pytest.mark.parametrize(("given", "kept"), [("1,5,1", (1.0, 5.0, 1.0)), ("balanced", None)])
+def test_class_weights_that_are_numbers_are_kept(given: str, kept: object, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    clients = {name: (rng.normal(size=(12, 2)), np.arange(12) % 3) for name in "ab"}
+    data = Federation.from_arrays(clients)
+    shoal.run("fedavg", data, "mclr", class_weights=given, rounds=1, engine="serial", out=tmp_path / "r")
+    assert shoal.load(tmp_path / "r").plan.layout.objective.weights == kept

@@ -12,8 +12,8 @@ from tests.support import Misbehaving, spoil
 import shoal
 from shoal.backends import Serial
 from shoal.backends.backend import Outcome, Unit
-from shoal.flower.rehearsal import read_rows
 from shoal.flower.rehearse import dealt
+from shoal.store.lines import read_lines
 from shoal.types import Array
 
 LIMIT = 1500.0  # seconds that a run may take on a machine that has much else to do
@@ -33,9 +33,14 @@ def until(condition: Callable[[], Any], what: str) -> None:
         time.sleep(0.2)
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file that may not be there yet."""
+    return list(read_lines(path)) if path.is_file() else []
+
+
 def rounds(out: Path) -> int:
     """How many rounds of a run are over."""
-    return len(list(read_rows(out / "records.jsonl"))) - 1
+    return len(read_rows(out / "records.jsonl")) - 1
 
 
 def events(out: Path, *kinds: str) -> list[dict[str, Any]]:

@@ -73,3 +73,12 @@ def test_what_sites_cannot_know_is_said_in_one_sentence() -> None:
     near = Metric("near", lambda said, y: {"near": 0}, lambda s: 0.0)
     with pytest.raises(ShoalError, match="the metric 'near' cannot be sent to sites"):
         TaskName.of(OBJECTIVES["regression"].with_metrics([near], None))
+
+
+def test_a_task_is_known_by_what_it_is_and_not_by_what_it_is_called() -> None:
+    own = shoal.Objective(loss=lambda out, y: (out[:, 0] - y).abs(), name="regression")
+    with pytest.raises(ShoalError, match="the task 'regression' cannot be sent to sites"):
+        TaskName.of(own)
+    like = Metric("rmse", lambda said, y: {"far": np.abs(said - y).sum()}, lambda s: s["far"], "lower")
+    with pytest.raises(ShoalError, match="the metric 'rmse' cannot be sent to sites"):
+        TaskName.of(shoal.Objective(targets="floats", metrics=(like,), name="regression"))

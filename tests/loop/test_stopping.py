@@ -131,3 +131,11 @@ def test_what_is_no_rule_is_one_sentence(text: str, sentence: str) -> None:
 
 def test_a_target_of_a_score_that_is_no_share_may_be_anything() -> None:
     assert parse_stop("target:12.5", RMSE) == (Target(12.5),)
+
+
+def test_time_runs_out_also_where_samples_cannot_tell_the_score() -> None:
+    # An AUC needs both classes: records of tested rounds hold null. Rounds of 10 s each; round 1 is not tested.
+    untold: list[dict[str, object]] = [{"round": 1}, {"round": 2, "auc": None}]
+    seen = Seen(Score("auc"))
+    assert ended(TimeLimit(15.0), untold, seen) == (2, "the rounds took 0:20, the limit was 0:15")
+    assert not seen.values

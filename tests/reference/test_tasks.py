@@ -184,8 +184,9 @@ def test_class_weights_change_what_is_learned_and_are_told_by_hand() -> None:
     run = shoal.run("fedavg", federation, class_weights="balanced", rounds=1, engine="serial")
     assert run.plan.layout.objective.weights == pytest.approx((40 / 72, 5.0))
     assert shoal.run("fedavg", federation, class_weights=[1, 10], rounds=1).plan.layout.objective.weights == (1, 10)
-    with pytest.raises(shoal.ShoalError, match="give 2 numbers from 0 on"):
-        shoal.run("fedavg", federation, class_weights="1,2,3", rounds=1)
+    for wrong in ("1,2,3", "1,nan", "1,inf", "1,-1"):
+        with pytest.raises(shoal.ShoalError, match="give 2 numbers from 0 on"):
+            shoal.run("fedavg", federation, class_weights=wrong, rounds=1)
 
 
 def test_labels_are_learned_and_measured() -> None:
@@ -256,3 +257,28 @@ def test_one_process_and_two_give_the_same_bits_and_so_does_a_run_that_goes_on(n
         for ours, theirs in zip(serial.history, other.history, strict=True):
             assert {k: v for k, v in ours.items() if k != "time"} == {k: v for k, v in theirs.items() if k != "time"}
     assert again.history.score == serial.plan.score
+
+
+class Tagger(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = tagger()
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.layers(input_ids)
+        return found
+
+
+def test_tokens_of_sequences_of_different_lengths_are_those_of_padded_ones() -> None:
+    """A batch is as long as its longest sequence, and targets are as long as the longest of all."""
+    data = {c: sentences().client(c)("train") for c in sentences().ids}
+    ragged = {c: ([row[row > 0] for row in x], y) for c, (x, y) in data.items()}
+    collate = shoal.data.Pad(mask=None)
+    loose = shoal.run("fedavg", shoal.Federation.from_arrays(ragged, collate=collate), Tagger, task="tokens", **QUIET)
+    named = {c: ({"input_ids": x}, y) for c, (x, y) in data.items()}
+    padded = shoal.run("fedavg", shoal.Federation.from_arrays(named), Tagger, task="tokens", **QUIET)
+    np.testing.assert_allclose(loose.serving.models_KP, padded.serving.models_KP, rtol=1e-4, atol=1e-6)
+    assert loose.summary["last_accuracy"] == pytest.approx(padded.summary["last_accuracy"])
+    short = {c: ([row[row > 0][:1] for row in x], y) for c, (x, y) in data.items()}
+    with pytest.raises(shoal.ShoalError, match="a target counts beyond place 1, up to which the model says something"):
+        shoal.run("fedavg", shoal.Federation.from_arrays(short, collate=collate), Tagger, task="tokens", **QUIET)

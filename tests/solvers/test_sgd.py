@@ -13,8 +13,9 @@ from torch import nn
 from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.net import Net
+from shoal.objectives import OBJECTIVES
 from shoal.seeds import Key
-from shoal.solvers import MMD, SGD, LossTerm, Proximal, batches
+from shoal.solvers import MMD, SGD, LossTerm, Proximal, batches, gradient
 from shoal.types import Array
 
 
@@ -196,3 +197,14 @@ def test_dropout_depends_on_the_key_alone() -> None:
 def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="must be at least"):
         SGD(**wrong)
+
+
+def test_the_gradient_of_tokens_is_of_the_mean_over_all_that_count() -> None:
+    # One weight per class, x = 1 at every place, w = 0: each token gives p - onehot, p = (1/2, 1/2). Tokens that count:
+    # 0 in the first sequence, 1 and 1 in the second: ((-1 + 1 + 1) / 6, (1 - 1 - 1) / 6). By sequence it would be 0.
+    layout = Layout.of(
+        lambda: nn.Linear(1, 2, bias=False), np.ones((1, 2, 1), np.float32), objective=OBJECTIVES["tokens"]
+    )
+    x, y = np.ones((2, 2, 1), np.float32), np.array([[0, -100], [1, 1]])
+    for piece in (1, 2):
+        assert gradient(Net(layout), np.zeros(2), x, y, piece).tolist() == pytest.approx([1 / 6, -1 / 6])

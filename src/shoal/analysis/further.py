@@ -37,8 +37,8 @@ def further_of(config: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> 
         rows: Its records: those of tested rounds hold the values of clients by metric.
 
     Returns:
-        One each, in the order of the records; macro F1 and the test loss, which have their own place, are not among
-        them.
+        One each, in the order of the records; F1 by client and the test loss, which have their own place, are not
+        among them.
 
     >>> row = {"accuracy": 0.9, "mae": 0.5, "clients": {"ids": ["ann"], "total": [4], "rmse": [0.7], "mae": [0.5]}}
     >>> [m.score.name for m in further_of({"score": "rmse"}, [row])]

@@ -18,7 +18,7 @@ def of_score(score: Score) -> list[Quantity]:
     unit = "%" if plain else f"{title} %" if score.percent else title
     best = f"best {title} over all rounds in which every client had a model"
     at_val = f"test {title} in the round of best validation {title}"
-    worst = f"{'mean ' if plain else ''}{title} of the worst tenth of the clients, last round"
+    worst = f"{score.worst}, last round"
     told: list[tuple[str, str, str, str, Shown]] = [
         (score.key("best"), "best", "best", best, "always"),
         (f"{score.name}_at_best_val", "at val", "at best val.", at_val, "always"),

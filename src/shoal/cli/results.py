@@ -75,7 +75,6 @@ def score_rows(summary: Mapping[str, Any], score: Score) -> list[tuple[str, str,
         best, last = (score.show(summary[score.key(f"{which}_partial")]) for which in ("best", "last"))
         return [(names[0], best, partial_note(summary, "best")), (names[1], last, partial_note(summary, "last"))]
     at = summary.get("best_round")
-    worst = f"{'mean ' if score == ACCURACY else ''}{score.title} of the worst tenth of the clients"
     has_f1 = score == ACCURACY or summary.get("last_f1") is not None
     rows = [
         (names[0], score.show(summary[score.key("best")]), "" if at is None else f"of all test samples, in round {at}"),
@@ -84,7 +83,7 @@ def score_rows(summary: Mapping[str, Any], score: Score) -> list[tuple[str, str,
             score.show(summary[score.key("last")]),
             f"in the last tested round; so {'are the next two' if has_f1 else 'is the next'}",
         ),
-        ("worst tenth", score.show(summary["last_worst"]), worst),
+        ("worst tenth", score.show(summary["last_worst"]), score.worst),
     ]
     if has_f1:
         rows.append(("macro F1", percent(summary["last_f1"]), "mean over clients; every class counts the same"))

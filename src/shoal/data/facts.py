@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.show import counted
+from shoal.tree import told
 
 if TYPE_CHECKING:
     from shoal.data.federation import Federation
@@ -29,7 +30,8 @@ def facts(federation: Federation) -> dict[str, str]:
     found["test samples"] = f"{f.test.sizes.sum():,}"
     if f.val is not None:
         found["validation samples"] = f"{f.val.sizes.sum():,}"
-    found["shape"] = " x ".join(map(str, f.shape)) or "one number"
+    plain = isinstance(f.shape, tuple) and 0 not in f.shape
+    found["shape"] = (" x ".join(map(str, f.shape)) or "one number") if plain else told(f.shape)
     found["target numbers" if f.y.dtype.kind == "f" else "classes"] = f"{f.classes:,}"
     if f.truth is not None:
         found["planted groups"] = f"{len(set(f.truth.tolist())):,}"
@@ -44,5 +46,5 @@ def in_a_line(federation: Federation) -> str:
     >>> in_a_line(Federation.from_arrays({"ann": (np.eye(4), [0, 1, 0, 1])}, test=0.25, name="toy"))
     '<Federation toy: 1 client, 3 training samples, 1 test sample, shape 4, 2 classes>'
     """
-    told = [f"{k} {v}" if k == "shape" else counted(v, k) for k, v in facts(federation).items()]
-    return f"<Federation {federation.name}: {', '.join(told)}>"
+    parts = [f"{k} {v}" if k == "shape" else counted(v, k) for k, v in facts(federation).items()]
+    return f"<Federation {federation.name}: {', '.join(parts)}>"

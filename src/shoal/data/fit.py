@@ -121,7 +121,8 @@ def fitted(table: Columns, names: Sequence[str], train: Mapping[str, Array], ask
     for name in names:
         column = described(table, name, train, asked)
         raw = column.raw(table, asked.of(asked.impute, name) is not None)
-        seen = {client: (cells := raw[rows])[~np.isnan(cells) & (cells != -1)] for client, rows in train.items()}
+        known = ~np.isnan(raw) if column.encode == "number" else raw >= 0  # of categories, -1 was never seen
+        seen = {client: raw[rows[known[rows]]] for client, rows in train.items()}
         everybody = fill_of(column, [*seen.values()], asked), *scale_of(column, [*seen.values()], asked)
         own = [fill_of(column, [seen[c]], asked) if len(seen[c]) else everybody[0] for c in clients]
         scales = [scale_of(column, [seen[c]], asked) if len(seen[c]) else everybody[1:] for c in clients]

@@ -155,9 +155,11 @@ def lead(one: Trial, other: Trial) -> tuple[float, float]:
     (0.2, 0.1)
     """
     if one.metric is not None:
-        n, left_N = len(one.total_N), one.score.sign * (one.without_N - other.without_N)
+        left_N = one.score.sign * (one.without_N - other.without_N)
+        left_N = left_N[np.isfinite(left_N)]  # without some clients the others may not tell the score
+        n = len(left_N)
         error = math.sqrt((n - 1) / n * float(np.square(left_N - left_N.mean()).sum())) if n > 1 else 0.0
-        return one.score.gain(one.value, other.value), error if math.isfinite(error) else 0.0
+        return one.score.gain(one.value, other.value), error
     d_N, n_N = np.subtract(one.right_N, other.right_N), np.asarray(one.total_N)
     N, D = len(n_N), float(d_N.sum() / n_N.sum())
     spread = float(np.square(d_N - n_N * D).sum())

@@ -16,6 +16,7 @@ from torch import nn
 from shoal.data.signature import Signature
 from shoal.errors import BadInput, ShoalError
 from shoal.experiment.card import card
+from shoal.loop.row import client_values
 from shoal.objectives import Objective
 from shoal.store.exported import ExportedModel, meant
 from shoal.store.models import about_of, save_module
@@ -71,17 +72,20 @@ def models_of(run: Run) -> Iterator[Leaving]:
     layout, serving, signature = run.plan.layout, run.serving, run.signature
     about = about_of(layout, signature.to_json(), str(run.config.get("algorithm", "")))
     score = run.history.score
-    row: Mapping[str, Any] = next((r for r in reversed([*run.history]) if r.get(score.name) is not None), {})
+    tested = run.history.tested() or run.history.partial()
+    row: Mapping[str, Any] = tested[-1] if tested else {}
     served = serving.served(run.clients)
     if serving.is_own or serving.personal is not None:
-        tested = row.get("clients", {})
-        values = dict(zip(tested.get("ids", ()), tested.get(score.name, ()), strict=False))
+        part = row.get("clients", {"ids": (), "total": ()})
+        values = dict(zip(part["ids"], client_values(part, score), strict=True))
         for i, (client, model_P) in enumerate(zip(served, serving.each(served, layout), strict=True)):
             told = {"client": client, "clients": 1, "score": {"name": score.name, "value": values.get(client)}}
             yield Leaving(f"client_{i}", model_P, {**about, **told, **_data(signature, [client])})
         return
     which = serving.which(run.clients)
-    values = dict(enumerate(row.get(f"group_{score.name}", [row.get(score.name)] * len(serving.models_KP))))
+    values = {}  # of models that vote, none is known by itself
+    if not serving.votes:
+        values = dict(enumerate(row.get(f"group_{score.name}", [row.get(score.name)] * len(serving.models_KP))))
     for k, model_P in enumerate(serving.models_KP):
         members = [c for c, group in zip(run.clients, which, strict=True) if group == k or serving.votes]
         told = {"group": k, "clients": len(members), "score": {"name": score.name, "value": values.get(k)}}

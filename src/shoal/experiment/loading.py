@@ -23,8 +23,7 @@ from shoal.store.folder import OWN, Folder
 from shoal.types import Algorithm
 
 MARKS = ("fingerprint", "object", "model_digest", "chosen_by", "score_better", "score_percent", "origins")
-DATA = ("data", "partition", "val", "drift", "class_weights")
-UNUSED = (*DATA, "track", "stop", "device")  # settings of which a loaded run has no use
+UNUSED = ("data", "partition", "val", "drift", "track", "stop", "device")  # settings of which a loaded run has no use
 HERE = {"kernel": "auto", "compile": "off"}  # what this machine has; it may not be the one that trained
 
 
@@ -64,7 +63,8 @@ def load(
         raise RunFolderError(f"{folder.path} is not complete; go on with: {command('resume', folder.path)}")
     remembered = read_data(folder.path)
     again = {k: v for k, v in (("task", task), ("metrics", metrics)) if v}
-    asked = asked_again(folder, config, "load", algorithm, remembered, model, UNUSED, {**HERE, **again})
+    unknown = ("class_weights",) if config.get("class_weights") == "balanced" else ()  # they were made of the data
+    asked = asked_again(folder, config, "load", algorithm, remembered, model, (*UNUSED, *unknown), {**HERE, **again})
     prepared = known_again(folder, config, build_plan(asked))
     last, _ = checkpoint.newest(folder, prepared.plan)
     if last is None:

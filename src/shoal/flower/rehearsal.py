@@ -11,13 +11,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
 from shoal.errors import BadInput, ShoalError
 from shoal.flower.app_files import init_app
 from shoal.flower.keys import make_keys
+from shoal.scores import ACCURACY, Score
+from shoal.store.folder import Folder
 
 __all__ = ["Rehearsal"]
 
@@ -272,18 +274,14 @@ def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
 
 
 def rounds_of(out: Path) -> list[str]:
-    """A line for every round that is in a run folder."""
-    return [said(row) for row in read_rows(out / "records.jsonl")]
+    """A line for every round that is in a run folder; none while the server has not begun."""
+    if not (out / "records.jsonl").is_file():
+        return []
+    history = Folder(out).history()
+    return [said(row, history.score) for row in history]
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    if path.is_file():
-        for line in path.read_text().splitlines(keepends=True):
-            if line.endswith("\n"):
-                yield json.loads(line)
-
-
-def said(row: Mapping[str, Any]) -> str:
+def said(row: Mapping[str, Any], score: Score = ACCURACY) -> str:
     """A round in one line.
 
     >>> said({"round": 3, "trained": 4, "accuracy": 0.5, "left_out": 1, "groups": 2, "time": {"round": 7.2}})
@@ -291,7 +289,7 @@ def said(row: Mapping[str, Any]) -> str:
     """
     parts = [f"{row['trained']} trained"] if "trained" in row else []
     parts += [f"{row['left_out']} left out"] if row.get("left_out") else []
-    parts += [f"accuracy {100 * row['accuracy']:.1f} %"] if row.get("accuracy") is not None else []
+    parts += [f"{score.title} {score.show(row[score.name])}"] if row.get(score.name) is not None else []
     parts += [f"{row['groups']} groups"] if row.get("groups", 1) > 1 else []
     parts.append(f"{row['time']['round']:.0f} s")
     return f"round {row['round']:<6}{', '.join(parts)}"

@@ -31,18 +31,30 @@ class TaskName:
     @classmethod
     def of(cls, objective: Objective) -> TaskName:
         """The name of a task; one sentence if sites cannot know it."""
-        strange = next((m.name for m in objective.metrics if isinstance(m, Metric) and m.name not in METRICS), None)
-        if objective.name not in OBJECTIVES or strange:
+        strange = next((m.name for m in objective.metrics if isinstance(m, Metric) and METRICS.get(m.name) != m), None)
+        known = next((name for name, other in OBJECTIVES.items() if alike(objective, other)), None)
+        if known is None or strange:
             what = f"the metric {strange!r}" if strange else f"the task {objective.name!r}"
             raise BadInput(
                 f"{what} cannot be sent to sites: declare it by name in a file that server and sites import, with "
                 "shoal.objectives.OBJECTIVES or shoal.metrics.METRICS"
             )
         names = tuple(m if isinstance(m, str) else m.name for m in objective.metrics)
-        return cls(objective.name, names, objective.weights)
+        return cls(known, names, objective.weights)
 
     @property
     def objective(self) -> Objective:
         """The task as this side knows it."""
         found = OBJECTIVES.find(self.name)
         return dataclasses.replace(found, metrics=self.metrics, weights=self.weights, score=found.headline.name)
+
+
+def alike(one: Objective, other: Objective) -> bool:
+    """Whether two tasks differ in nothing but what is measured, the score and the weights of classes.
+
+    >>> alike(OBJECTIVES["regression"], Objective(targets="floats", name="regression"))
+    True
+    >>> alike(Objective(loss=lambda out, y: (out - y).abs(), name="regression"), OBJECTIVES["regression"])
+    False
+    """
+    return all(getattr(one, part) == getattr(other, part) for part in ("name", "targets", "loss", "said"))

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.scores import ACCURACY, Score
+
 Row = dict[str, Any]
 
 
@@ -24,3 +26,23 @@ def to_json(value: Any) -> Any:
     if isinstance(value, np.integer):
         return int(value)
     return bool(value) if isinstance(value, np.bool_) else value
+
+
+def client_values(part: Mapping[str, Any], score: Score) -> list[float | None]:
+    """What each client has of the score, in the order of the ids; None where it was not tested.
+
+    Args:
+        part: `clients` of the record of a tested round.
+        score: The headline figure of the run.
+
+    Returns:
+        One value per client.
+
+    >>> client_values({"right": [3, 0], "total": [4, 0]}, ACCURACY)
+    [0.75, None]
+    >>> client_values({"total": [4], "rmse": [0.5]}, Score("rmse"))
+    [0.5]
+    """
+    if "right" in part and score == ACCURACY:
+        return [right / n if n else None for right, n in zip(part["right"], part["total"], strict=True)]
+    return list(part.get(score.name, [None] * len(part["total"])))

@@ -48,7 +48,7 @@ class Seen:
     def add(self, row: Row) -> None:
         """One more round."""
         self.seconds += row["time"]["round"]
-        self.tested = row.get(self.score.name) is not None
+        self.tested = self.score.name in row  # also where its samples cannot tell the score, which is null then
         value = row.get(self.score.key("val") if self.validation else self.score.name)
         if value is not None and not row.get("partial"):
             self.rounds.append(row["round"])

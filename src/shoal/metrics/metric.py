@@ -24,6 +24,7 @@ TAKEN = (  # what rounds record beside metrics
     *("round", "trained", "loss", "partial", "tested", "tested_of", "clients", "worst", "val_loss", "f1", "f1_pooled"),
     *("groups", "group_size", "group_loss", "members", "labels", "likeness", "ari", "nmi", "discrepancy", "drifted"),
     *("traffic", "diagnostic", "left_out", "measures", "time", "total", "right", "ids"),
+    *("skipped", "relayed", "bytes_relayed", "t_comp", "t_comm", "d_comm"),
 )
 
 

@@ -158,6 +158,13 @@ class Objective:
         """
         everything = (*self.metrics, *metrics)
         own = {m.name for m in everything if isinstance(m, Metric)}
+        hidden = [
+            m.name for m in everything if isinstance(m, Metric) and m.name in self.counted and m != METRICS[m.name]
+        ]
+        if hidden:
+            raise BadInput(
+                f"a metric of your own cannot be called {hidden[0]!r}, as every test measures one; rename it"
+            )
         name = self.headline.name if score is None else score if score in own else METRICS.find(score).name
         known = replace(self, metrics=everything if name in own else (*everything, name), score=name)
         for metric in (*known.measured, known.headline_metric):
@@ -192,6 +199,14 @@ class Objective:
                     raise BadInput(f"the metric {metric.name!r} adds up {name!r} to {zeros} over no samples, not to 0")
                 found[name] = Sum(name, zeros.shape, metric.guarded)
         return tuple(found.values())
+
+    def units(self, targets: Array) -> int:
+        """What a mean loss is over: how many samples, or of sequences tokens that count.
+
+        >>> Objective(targets="tokens").units(np.array([[3, -100], [1, 2]])), Objective(targets="classes").units([3, 1])
+        (3, 2)
+        """
+        return int((targets != IGNORED).sum()) if self.targets == "tokens" else len(targets)
 
     def mean_loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """The mean loss of a batch, to be followed downhill."""
@@ -240,6 +255,10 @@ class Objective:
         """What the loss is a mean over: samples, or the tokens that count, and then which sample each is of."""
         if self.targets != "tokens":
             return outputs, targets, None
+        places = min(outputs.shape[1], targets.shape[1])  # a batch of sequences is as long as its longest
+        if outputs.shape[1] < targets.shape[1] and bool((targets[:, places:] != IGNORED).any()):
+            raise ShoalError(f"a target counts beyond place {places}, up to which the model says something")
+        outputs, targets = outputs[:, :places], targets[:, :places]
         kept = targets != IGNORED
         return outputs[kept], targets[kept], torch.nonzero(kept)[:, 0]
 

@@ -22,7 +22,7 @@ from shoal.analysis.table import (
 )
 from shoal.analysis.units import duration, percent, size
 from shoal.report.loaded_run import LoadedRun, Row
-from shoal.scores import ACCURACY, Score
+from shoal.scores import Score
 from shoal.store.folder import OWN
 
 HIDDEN = ("fingerprint", "model_digest")
@@ -100,12 +100,11 @@ def score_cards(summary: Row, score: Score) -> list[Card]:
         ]
     at = summary.get("best_round")
     note = "no round counts yet" if at is None else f"in round {at}"
-    keys, mean = [score.key("best"), score.key("last_three")], "mean " if score == ACCURACY else ""
-    served = f"{mean}{score.title} of the worst-served clients"
+    keys = [score.key("best"), score.key("last_three")]
     return [
         Card(best, score.show(summary.get(keys[0])), note, keys[0]),
         Card("Last three", score.show(summary.get(keys[1])), f"rounds, mean {score.title}", keys[1]),
-        Card("Worst tenth", score.show(summary.get("last_worst")), served, "last_worst"),
+        Card("Worst tenth", score.show(summary.get("last_worst")), score.worst, "last_worst"),
         *f1_cards(summary),
         *(() if score.name == "test_loss" else loss_cards(summary)),
     ]

@@ -81,8 +81,8 @@ class LoadedRun:
     @cached_property
     def has_classes(self) -> bool:
         """Whether what is learnt are classes, so that answers are right or wrong; earlier versions knew no other."""
-        task = self.config.get("task", "classification")
-        return task == "classification" or (task != "multilabel" and any("accuracy" in r for r in self.tested))
+        of_classes = self.config.get("task", "classification") == "classification"
+        return of_classes or any("right" in r.get("clients", {}) for r in self.tested)
 
     @cached_property
     def tested(self) -> list[Row]:

@@ -14,6 +14,7 @@ from shoal.report.figures.events import touched
 from shoal.report.figures.groups import stages
 from shoal.report.loaded_run import LoadedRun
 from shoal.scores import Score
+from shoal.show import capital
 
 EXACT = 0.995  # an adjusted Rand index that is shown as 1.00
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -26,10 +27,6 @@ def counted(n: int, what: str) -> str:
     ('one time', 'three seeds', '24 times')
     """
     return f"{NUMBERS[n] if n < len(NUMBERS) else f'{n:,}'} {what}{'' if n == 1 else 's'}"
-
-
-def capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 # ------------------------------------------------------------------------------------------------ one run

@@ -208,10 +208,7 @@ class SGD:
                     g = v.mul_(self.momentum).add_(g)
                 net.params.sub_(g, alpha=lr)
         keep = None if not self.keeps else v.cpu().numpy() if stepper is None else stepper.kept()
-        loss_sum = 0.0
-        for mean, size in zip(torch.stack(losses).tolist() if losses else [], np.diff(cuts).tolist(), strict=True):
-            loss_sum += mean * size
-        return Trained(net.vector() - start_P, loss_sum / max(len(order), 1), keep)
+        return Trained(net.vector() - start_P, mean_of(losses, np.diff(cuts).tolist()), keep)
 
     def _native(
         self,
@@ -239,6 +236,18 @@ class SGD:
         kernels = net.layout.mask("kernels")[net.layout.trainable] if self.l2 else 0.0
         factor = weight_decay + 2 * self.l2 * np.asarray(kernels, np.float64)
         return torch.from_numpy(np.broadcast_to(factor, len(net.grad)).copy()).to(net.grad)
+
+
+def mean_of(losses: Sequence[torch.Tensor], sizes: Sequence[int]) -> float:
+    """The mean loss over samples, by the mean losses of batches and their sizes; of none 0.
+
+    >>> mean_of([torch.tensor(1.0), torch.tensor(4.0)], [10, 5])
+    2.0
+    """
+    total = 0.0
+    for mean, size in zip(torch.stack(tuple(losses)).tolist() if losses else [], sizes, strict=True):
+        total += mean * size
+    return total / max(sum(sizes), 1)
 
 
 def shorten(g: torch.Tensor, longest: float) -> None:
@@ -279,7 +288,8 @@ def gradient(net: Net, vector_P: Array, x: Tree, y: Array, piece: int = 500) -> 
     net.load(vector_P)
     net.module.eval()
     net.grad.zero_()
+    units = net.layout.objective.units
     for i in range(0, len(y), piece):
         loss = net.loss(net.outputs(take(x, slice(i, i + piece))), net.labels(y[i : i + piece]))
-        (loss * (len(y[i : i + piece]) / len(y))).backward()  # type: ignore[no-untyped-call]
+        (loss * (units(y[i : i + piece]) / max(units(y), 1))).backward()  # type: ignore[no-untyped-call]
     return net.grad.cpu().numpy().copy()

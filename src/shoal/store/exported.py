@@ -29,6 +29,8 @@ __all__ = ["ExportedModel", "load_model"]
 class ExportedModel(nn.Module):
     """A trained model that takes raw inputs: images as bytes, rows of a table as the numbers that `prepare` makes.
 
+    Images may also be floats that are ready for the model, as `run.predict` takes them.
+
     Args:
         module: The model as it was trained.
         signature: What it takes and says.
@@ -84,9 +86,13 @@ class ExportedModel(nn.Module):
         table = self.signature.preprocess
         if table is not None:
             x = encode(torch, table.columns, x.to(torch.float64), self.fill, self.shift, self.scale)
-        elif self.signature.inputs.shift is not None and (not self.several or x.dtype == torch.uint8):
+        elif self.signature.inputs.shift is not None and self._is_stored(x):
             x = (x.to(self.dtype) - self.shift) / self.scale
         return x.to(self.dtype) if x.is_floating_point() else x.to(torch.int64)
+
+    def _is_stored(self, x: torch.Tensor) -> bool:
+        """Whether samples are bytes, as the data had them; floats are ready for the model, as for `run.predict`."""
+        return x.dtype == torch.uint8 or not (self.several or x.is_floating_point())
 
     def forward(self, *x: torch.Tensor, **named: torch.Tensor) -> torch.Tensor:
         """Outputs of the model, such as log-odds, of which `predict_proba` makes probabilities."""

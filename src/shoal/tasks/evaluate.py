@@ -26,7 +26,7 @@ class Evaluate(Task):
 
     Args:
         split: Which samples.
-        vote: All models answer for everybody: soft voting by the mean of the probabilities that they give.
+        vote: All models answer for everybody: soft voting by the mean of the probabilities of classes, else of outputs.
         per_class: Whether counts by class leave the client, too: they tell what labels it has.
         decides: Whether there are right answers to count: of classes and tokens, not of labels or floats.
         sums: What metrics add up besides: name, shape and whether it is guarded.

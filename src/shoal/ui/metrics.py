@@ -30,7 +30,7 @@ METRICS: Mapping[str, tuple[str, str]] = {  # name: kind and what it is
     "shoal_accuracy": ("gauge", "Accuracy over all clients in the last tested round, between 0 and 1."),
     "shoal_worst_tenth_accuracy": ("gauge", "Mean accuracy of the worst-served tenth of the clients."),
     "shoal_score": ("gauge", "The score of a run, whatever metric that is, in the last tested round."),
-    "shoal_worst_tenth_score": ("gauge", "Mean score of the worst-served tenth of the clients."),
+    "shoal_worst_tenth_score": ("gauge", "The score of the worst-served tenth of the clients."),
     "shoal_test_loss": ("gauge", "Test loss over all clients in the last tested round."),
     "shoal_training_loss": ("gauge", "Training loss of the last round."),
     "shoal_sites": ("gauge", "Sites of a federation, by state."),

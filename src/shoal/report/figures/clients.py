@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+from shoal.loop.row import client_values
 from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, text, thin
-from shoal.report.figures.curves import capital, scale_of
-from shoal.report.loaded_run import LoadedRun, Row
+from shoal.report.figures.curves import scale_of
+from shoal.report.loaded_run import LoadedRun
 from shoal.report.theme import colour
-from shoal.scores import ACCURACY, Score
+from shoal.scores import Score
+from shoal.show import capital
 
 NAMED = 10  # of the worst clients, in the caption; all are in the table
 MAX_POINTS = 2_000  # points; the table has all clients
@@ -25,7 +27,7 @@ def strip(loaded: LoadedRun) -> FigureOrReason:
     groups = dict(zip(last["members"]["ids"], last["members"]["group"], strict=True)) if "members" in last else {}
     seen = [
         (c, value, int(n), groups.get(c))
-        for c, value, n in zip(part["ids"], values(part, score), part["total"], strict=True)
+        for c, value, n in zip(part["ids"], client_values(part, score), part["total"], strict=True)
         if value is not None
     ]
     if not seen:
@@ -66,17 +68,6 @@ def strip(loaded: LoadedRun) -> FigureOrReason:
     columns = ("client", "group", score.unit, "test samples", "worst tenth")
     height = max(260, 110 + 58 * len(labels))
     return Figure("clients", title, caption, columns, rows, traces, layout, True, height)
-
-
-def values(part: Row, score: Score) -> list[float | None]:
-    """What each client has of the score; None where it was not tested.
-
-    >>> values({"right": [3, 0], "total": [4, 0]}, ACCURACY), values({"total": [4], "rmse": [0.5]}, Score("rmse"))
-    ([0.75, None], [0.5])
-    """
-    if "right" in part and score == ACCURACY:
-        return [right / n if n else None for right, n in zip(part["right"], part["total"], strict=True)]
-    return list(part.get(score.name, [None] * len(part["total"])))
 
 
 def points(mine: list[tuple[str, float, int, int | None]], at: float, name: str, color: str, score: Score) -> Trace:

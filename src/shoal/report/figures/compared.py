@@ -23,10 +23,11 @@ from shoal.report.figure import (
     text,
     thin,
 )
-from shoal.report.figures.curves import Scale, capital, chosen_from, four, scale_of, sent, way
+from shoal.report.figures.curves import Scale, chosen_from, four, scale_of, sent, way
 from shoal.report.loaded_run import LoadedRun, Row
 from shoal.report.theme import colour, dash, symbol
 from shoal.scores import Score
+from shoal.show import capital
 
 PALE = "Pale: some clients have no model yet, so that the curve is about the others."
 SHARE = (0.0, 100.0)

@@ -24,6 +24,7 @@ from shoal.report.figure import (
 from shoal.report.loaded_run import LoadedRun, Row
 from shoal.report.theme import colour, dash
 from shoal.scores import ACCURACY, Score
+from shoal.show import capital
 
 Scale = Callable[[float | None], float | None]
 
@@ -100,14 +101,6 @@ def chosen_from(key: str, title: str, caption: str, drawn: Sequence[tuple[str, F
     columns = ("metric", *(column if column != unit else "value" for column in first.columns))
     layout = {**first.layout, "meta": {"choice": "metric", "options": options, "active": 0}}
     return Figure(key, title, caption, columns, rows, traces, layout, False, first.height)
-
-
-def capital(title: str) -> str:
-    """
-    >>> capital("accuracy"), capital("RMSE")
-    ('Accuracy', 'RMSE')
-    """
-    return title[0].upper() + title[1:]
 
 
 def by_round(
