@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 from tests.cli.conftest import Shoal
@@ -77,3 +78,13 @@ def test_more_groups_than_clients_are_single_clients(shoal: Shoal) -> None:
     alone, _, icg = found["grouping"]
     assert icg["groups"] == 4
     assert abs(icg["median_cpd"] - alone["median_cpd"]) < 1e-12
+
+
+def test_data_without_classes(shoal: Shoal, tmp_path: Path) -> None:
+    rows = "".join(f"{'ab'[i % 2]},{i},{i + 0.5}\n" for i in range(20))
+    (tmp_path / "prices.csv").write_text(f"client,size,label\n{rows}")
+    done = shoal("partition", "data=table:prices.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "classes" not in done.stdout
+    assert "10, 10, 10" in done.stdout
+    assert "counts of classes" in shoal("partition", "data=table:prices.csv", "--icg", "2").stderr

@@ -40,3 +40,11 @@ def test_bad_input_leaves_nothing_behind(shoal: Shoal, tmp_path: Path) -> None:
         assert result.exit_code == 2
         assert said in result.stderr
         assert not (tmp_path / "seen").exists()
+
+
+def test_a_regression_of_fewer_clients_than_directions(shoal: Shoal, tmp_path: Path) -> None:
+    rows = "".join(f"{'abc'[i % 3]},{i / 30},{(i % 3 - 1) * i / 30 + 0.5}\n" for i in range(30))
+    (tmp_path / "prices.csv").write_text(f"client,size,label\n{rows}")
+    done = shoal("probe", "data=table:prices.csv", "task=regression", "steps=2", "engine=serial")
+    assert done.exit_code == 0, done.stderr
+    assert "task=regression" in done.stdout.split("Next:")[1]

@@ -227,3 +227,8 @@ def test_what_is_not_possible_is_one_sentence(keys: dict[str, Any], sentence: st
     with pytest.raises(BadInput) as error:
         SGD(**keys)
     assert sentence in str(error.value)
+
+
+def test_an_argument_of_several_numbers_says_how_many() -> None:
+    with pytest.raises(BadInput, match=r"betas takes 2 numbers, betas=0.9/0.999"):
+        SGD(optimiser="adam:betas=3")

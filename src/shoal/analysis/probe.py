@@ -30,7 +30,7 @@ __all__ = ["ModelSimilarity", "Probe", "probe"]
 
 STEPS, CLIENTS, GROUPS = 50, 100, 5  # FedGroup's pre-training, its cold start with groups=auto, and the m of EDC
 DIRECTIONS = (2, 3, 5, 10)  # numbers m for which EDC is compared with MADC
-KEYS = ("data", "partition", "seed", "data_seed", "lr", "batch", "steps", "engine", "workers", "address")
+KEYS = ("data", "partition", "task", "seed", "data_seed", "lr", "batch", "steps", "engine", "workers", "address")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +180,8 @@ def compare(
     cosine_NN, l2_NN, edc_NN = cosine(rows_NP), pairwise(rows_NP), edc(rows_NP, m)
     madc_NN = madc(cosine_NN)
     pairs = np.triu_indices(len(rows_NP), 1)
-    by_m = {d: pearson(madc_NN[pairs], edc(rows_NP, d)[pairs]) for d in sorted({*DIRECTIONS, m}) if d <= len(rows_NP)}
+    directions = sorted({m, *(d for d in DIRECTIONS if d <= len(rows_NP))})
+    by_m = {d: pearson(madc_NN[pairs], edc(rows_NP, d)[pairs]) for d in directions}
     distances = {"l2": l2_NN, "cosine": 1 - cosine_NN, "madc": madc_NN, "edc": edc_NN}
     k, values = number_of_groups(rows_NP, "auto", lambda rows, k, rng: group_labels(rows, k, rng=rng), key("how many"))
     labels_N = group_labels(rows_NP, k, rng=key("cluster").rng())

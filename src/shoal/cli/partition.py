@@ -10,6 +10,7 @@ from shoal.analysis.units import percent
 from shoal.cli.arguments import allowed
 from shoal.cli.console import Format, FormatOption, echo, emit, out, table
 from shoal.cli.failures import guarded
+from shoal.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,8 @@ def partition(words: Words = None, icg: ICG = None, format: FormatOption = Forma
     settings = check_settings(allowed(words or [], ("data", "partition", "seed", "data_seed", "val")))
     source = load_federation(settings, None)
     stats = describe(source)
+    if icg is not None and not stats.classes:
+        raise BadInput("--icg compares counts of classes, and the targets of these data are none; leave it out")
     place = {client: i for i, client in enumerate(source.ids)}
     groups = None if source.truth is None else [int(source.truth[place[c]]) for c in stats.looked_at]
     found = None if icg is None else balance(label_counts(source, stats.looked_at), icg, Key(settings.seed)("icg"))
@@ -64,7 +67,7 @@ def document(stats: Statistics, groups: list[int] | None, formed: list[Balance] 
 
 
 def show(console: Console, stats: Statistics, groups: list[int] | None, views: bool) -> None:
-    from shoal.cli.partition_plot import PLAIN_SHADES, SHADES, distribution, histogram, legend, rows_of
+    from shoal.cli.partition_plot import PLAIN_SHADES, SHADES, histogram
 
     some = len(stats.looked_at) < stats.clients
     of = f" (of {len(stats.looked_at)} clients looked at)" if some else ""
@@ -76,14 +79,27 @@ def show(console: Console, stats: Statistics, groups: list[int] | None, views: b
         *([("all samples", total + distinct)] if total else []),
         ("per client", f"{stats.mean:.1f} ± {stats.std:.1f}{of}"),
         ("smallest, median, largest", f"{stats.smallest:,}, {stats.median:g}, {stats.largest:,}"),
-        ("classes", f"{stats.classes}, on average {stats.classes_per_client:.1f} per client"),
     ]
+    if stats.classes:
+        rows.append(("classes", f"{stats.classes}, on average {stats.classes_per_client:.1f} per client"))
     if stats.groups is not None:
         rows.append(("planted groups", f"{len(stats.groups)}, of {', '.join(map(str, stats.groups))} clients"))
     echo(console, stats.name, style="bold")
     console.print(table(["", ""], rows))
     unicode = console.encoding.lower().startswith("utf")
     shades = SHADES if unicode else PLAIN_SHADES
+    if stats.classes:
+        show_classes(console, stats, groups, shades)
+    if views:
+        echo(console, "the groups see images or labels differently, which no count of labels shows", style="dim")
+    echo(console, "\nSamples per client, number of clients", style="bold")
+    for bar in histogram(stats.label_counts_NC.sum(1), room=console.width // 2, full=shades[-1]):
+        echo(console, bar)
+
+
+def show_classes(console: Console, stats: Statistics, groups: list[int] | None, shades: str) -> None:
+    from shoal.cli.partition_plot import distribution, legend, rows_of
+
     echo(console, "\nWho has which classes", style="bold")
     rows_shown = rows_of(stats.looked_at, stats.label_counts_NC, groups)
     for line in distribution(rows_shown, console.width, shades):
@@ -92,11 +108,6 @@ def show(console: Console, stats: Statistics, groups: list[int] | None, views: b
         each = "means of neighbouring clients" if groups else "some clients chosen at random"
         echo(console, f"{len(rows_shown)} rows for {len(stats.looked_at)} clients: {each}", style="dim")
     echo(console, legend(shades), style="dim")
-    if views:
-        echo(console, "the groups see images or labels differently, which no count of labels shows", style="dim")
-    echo(console, "\nSamples per client, number of clients", style="bold")
-    for bar in histogram(stats.label_counts_NC.sum(1), room=console.width // 2, full=shades[-1]):
-        echo(console, bar)
 
 
 def show_balance(console: Console, found: list[Balance]) -> None:

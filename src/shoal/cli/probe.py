@@ -108,6 +108,7 @@ def show(console: Console, found: Probe) -> None:
         echo(console, line)
     echo(console, "cosine of updates: blank up to 0, darker to 1", style="dim")
     again = [f"{k}={v}" for k, v in (("data", settings.data), ("partition", settings.partition)) if v]
+    again += [f"task={settings.task}"] if settings.task != "classification" else []
     if first.groups > 1:
         again = ["fedgroup", *again, f"groups={first.groups}"]
     echo(console, f"\nNext: {command('run', 'fedavg', 'local', *again, f'lr={settings.lr:g}')}")

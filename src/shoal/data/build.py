@@ -178,11 +178,11 @@ class Statistics:
         smallest: Samples of the smallest client.
         median: Samples of the median client.
         largest: Samples of the largest client.
-        classes: Number of classes.
+        classes: Number of classes; 0 where targets are none.
         classes_per_client: Classes that a client has on average.
         groups: Clients of each planted group; None without such groups.
         looked_at: The clients looked at.
-        label_counts_NC: Samples by client and class.
+        label_counts_NC: Samples by client and class; one column where targets are no classes.
 
     >>> describe(build("digits", "classes:2:clients=5", Key(1))).classes_per_client
     2.0
@@ -224,7 +224,7 @@ def describe(source: Source, sample: int = SAMPLE) -> Statistics:
         order = np.argsort(Key(0)("describe").scores(source.roster.hashes_N))[:sample]
         ids = tuple(source.ids[i] for i in np.sort(order))
     label_counts = np.array([_label_counts(source, client) for client in ids])
-    sizes = label_counts.sum(1)
+    sizes, of_classes = label_counts.sum(1), label_counts.shape[1] > 1
     return Statistics(
         name=source.name,
         clients=len(source.ids),
@@ -236,8 +236,8 @@ def describe(source: Source, sample: int = SAMPLE) -> Statistics:
         smallest=int(sizes.min()),
         median=float(np.median(sizes)),
         largest=int(sizes.max()),
-        classes=source.classes,
-        classes_per_client=float((label_counts > 0).sum(1).mean()),
+        classes=source.classes if of_classes else 0,
+        classes_per_client=float((label_counts > 0).sum(1).mean()) if of_classes else 0.0,
         groups=None if source.truth is None else tuple(np.bincount(source.truth).tolist()),
         looked_at=ids,
         label_counts_NC=label_counts,
@@ -257,4 +257,5 @@ def _label_counts(source: Source, client: str) -> Array:
     else:
         data = source.client(client)
         labels = [data(split)[1] for split in splits]
-    return np.bincount(np.concatenate(labels), minlength=source.classes)
+    y = np.concatenate(labels)
+    return np.bincount(y, minlength=source.classes) if y.ndim == 1 and y.dtype.kind in "biu" else np.array([len(y)])

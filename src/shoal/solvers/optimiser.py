@@ -184,6 +184,10 @@ def arguments_of(spec: Spec, kind: type[Optimizer]) -> dict[str, Any]:
         if key not in known:
             raise unknown(f"argument of optimiser {spec.name!r}", key, known)
         found[key] = numbers(value) if isinstance(value, str) and "/" in value else value
+        usual = inspect.signature(kind).parameters[key].default
+        if isinstance(usual, tuple) and (not isinstance(found[key], tuple) or len(found[key]) != len(usual)):
+            like = "/".join(f"{number}" for number in usual)
+            raise BadInput(f"optimiser={spec} is not possible: {key} takes {len(usual)} numbers, {key}={like}")
     return found
 
 
