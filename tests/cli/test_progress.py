@@ -3,31 +3,16 @@ from __future__ import annotations
 import io
 import logging
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.watching import Clock, plan
 
 from shoal.cli.failures import Interrupted
 from shoal.cli.progress import ProgressDisplay, showing_progress
-from shoal.layout import Layout
-from shoal.loop.plan import Plan, RoundResult
-from shoal.objectives import OBJECTIVES
-
-
-class Clock:
-    """A clock that moves when it is told to."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def plan(rounds: int, task: str = "classification") -> Plan:
-    nothing = cast(Any, None)
-    return Plan(nothing, nothing, Layout(nothing, (), (), 1, objective=OBJECTIVES[task]), rounds, 0)
+from shoal.loop.plan import RoundResult
 
 
 def console(terminal: bool = False) -> tuple[Console, io.StringIO]:

@@ -35,17 +35,23 @@ def test_a_picture_at_powers_of_two_and_when_groups_change(toy: Federation) -> N
     assert next(iter(pictures(run("fedgroup", toy, groups=2)))) == 0
 
 
-def test_pairs_are_the_similarity_of_what_was_compared(toy: Federation) -> None:
+def watched(method: type[Any]) -> tuple[type[Any], list[Representation]]:
+    """The method, and a list into which every step puts what it compared."""
     seen: list[Representation] = []
 
-    class Watching(shoal.CFL):
+    class Watching(method):  # type: ignore[misc]
         def step(self, state: Any, engine: Any, key: Any) -> Any:
             state, record = super().step(state, engine, key)
             assert record.representation is not None
             seen.append(record.representation)
             return state, record
 
-    [picture] = pictures(shoal.run(Watching(), toy, small_net, rounds=1, engine=Serial())).values()
+    return Watching, seen
+
+
+def test_pairs_are_the_similarity_of_what_was_compared(toy: Federation) -> None:
+    watching, seen = watched(shoal.CFL)
+    [picture] = pictures(shoal.run(watching(), toy, small_net, rounds=1, engine=Serial())).values()
     want = cosine(seen[0].rows_ND)
     np.testing.assert_allclose(unpack(picture["pairs"], 12, 1.0), want, atol=0.005 + 1e-9)
     assert (picture["what"], picture["ids"], picture["group"]) == ("updates", list(toy.ids), [0] * 12)
@@ -63,16 +69,8 @@ def test_distances_of_local_models_are_between_where_clients_ended() -> None:
 
 def test_cosines_inside_groups_and_among_them(toy: Federation) -> None:
     """Against the local models themselves, which are far from zero: the mean of all is taken off and put on again."""
-    seen: list[Representation] = []
-
-    class Watching(shoal.WeCFL):
-        def step(self, state: Any, engine: Any, key: Any) -> Any:
-            state, record = super().step(state, engine, key)
-            assert record.representation is not None
-            seen.append(record.representation)
-            return state, record
-
-    [picture] = pictures(shoal.run(Watching(groups=3), toy, small_net, rounds=1, engine=Serial())).values()
+    watching, seen = watched(shoal.WeCFL)
+    [picture] = pictures(shoal.run(watching(groups=3), toy, small_net, rounds=1, engine=Serial())).values()
     rows, group = seen[0].rows_ND.astype(float), np.array(picture["group"])
     means = np.array([rows[group == k].mean(0) for k in range(3)])
     units, directions = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (rows, means))

@@ -6,35 +6,20 @@ import io
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.watching import Clock, plan
 
 import shoal
-from shoal.layout import Layout
-from shoal.loop.plan import Plan, RoundResult
-from shoal.objectives import OBJECTIVES
+from shoal.loop.plan import RoundResult
 from shoal.observers import ProgressLine, progress_line
 
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-class Clock:
-    """A clock that moves when it is told to."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def plan(rounds: int, task: str = "classification") -> Plan:
-    nothing = cast(Any, None)
-    return Plan(nothing, nothing, Layout(nothing, (), (), 1, objective=OBJECTIVES[task]), rounds, 0)
 
 
 def result(t: int, stopped: str | None = None, **row: Any) -> RoundResult:

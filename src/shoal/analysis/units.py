@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shoal.loop.words import clock as clock
+from shoal.scores import ACCURACY
 
 
 def percent(share: float | None) -> str:
@@ -10,7 +11,7 @@ def percent(share: float | None) -> str:
     >>> percent(0.9342), percent(None)
     ('93.4 %', '-')
     """
-    return "-" if share is None else f"{100 * share:.1f} %"
+    return ACCURACY.show(share)
 
 
 def size(count: float) -> str:
