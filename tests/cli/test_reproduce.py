@@ -72,6 +72,25 @@ def test_a_row_is_run_once_and_printed_beside_the_paper(shoal: Shoal) -> None:
 
 
 @pytest.mark.usefixtures("toy")
+def test_what_is_ahead_is_said_first(shoal: Shoal) -> None:
+    """Two cells with two seeds of three minutes; a figure has one of them, of a table that is not asked for."""
+    table, figure = (
+        shoal("reproduce", f"toy/{name}", "engine=serial", "--budget", "0.000001s").stderr.splitlines()[0]
+        for name in ("table1", "fig1")
+    )
+    assert table == "runs to play: 4; minutes: ~12"
+    assert figure == "runs to play: 2 (2 of other tables, which are drawn too); minutes: ~6"
+
+
+@pytest.mark.usefixtures("toy")
+def test_two_runs_side_by_side_print_what_one_by_one_print(shoal: Shoal) -> None:
+    both = shoal("reproduce", "toy/table1", "seeds=1", "engine=serial", "jobs=2")
+    assert both.stderr.splitlines()[0] == "runs to play: 2; minutes: ~3" and "2/2 toy/table1/digits/" in both.stderr
+    shoal("reproduce", "toy/table1", "seeds=1", "engine=serial", "--quiet", "--results", "alone")
+    assert shoal("reproduce", "toy/table1", "--list", "seeds=1", "--results", "alone").stdout == both.stdout
+
+
+@pytest.mark.usefixtures("toy")
 def test_a_budget_that_is_over_leaves_runs_for_the_next_call(shoal: Shoal) -> None:
     first = shoal("reproduce", "toy", "columns=fedavg", "engine=serial", "--budget", "0.000001s", "--format", "json")
     assert "2 of 2 runs are left; the same command goes on with them" in first.stderr
@@ -127,6 +146,8 @@ def test_markdown(shoal: Shoal) -> None:
         (["toy", "rows=letters"], "shoal: unknown row 'letters'"),
         (["toy", "columns=ifca"], "shoal: unknown column 'ifca'"),
         (["toy", "seeds=0"], "shoal: seeds=0 is not possible: give a whole number from 1 on"),
+        (["toy", "jobs=many"], "shoal: jobs=many is not possible: give a whole number from 1 on"),
+        (["toy", "jobs=2", "engine=ray"], "shoal: jobs= plays runs side by side on this machine, and engine=ray is"),
         (["toy", "lr=0.1"], "shoal: lr= is not a key of reproduce"),
         (["toy", "--budget", "soon"], "shoal: --budget soon is not a time; write 90s, 150m or 8h"),
         (["seeds=2"], "shoal: seeds= is about runs, and none is asked for; name a table, such as flexcfl/table3"),

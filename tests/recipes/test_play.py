@@ -14,8 +14,9 @@ from shoal.errors import BadInput, RunFolderError
 from shoal.loop.plan import RoundResult
 from shoal.observers import Observer
 from shoal.recipes.numbers import progress_of, state_of
-from shoal.recipes.play import Job, Outcome, jobs, play
+from shoal.recipes.play import Outcome, jobs, play
 from shoal.recipes.records import Cell
+from shoal.recipes.single import Job
 from shoal.recipes.store import Result, Store, defaults_of, differs
 
 KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 4, "lr": 0.1}

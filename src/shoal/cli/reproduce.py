@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,9 +20,11 @@ from shoal.errors import BadInput, ShoalError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from shoal.recipes.play import Job
-    from shoal.recipes.records import Cell
+    from shoal.backends import Backend
+    from shoal.recipes.records import Cell, Table
+    from shoal.recipes.single import Job
     from shoal.recipes.store import Store
+    from shoal.recipes.team import Team
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -38,7 +41,8 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TABLE|KEY=VALUE",
-        help="Tables, figures or papers to run (flexcfl/table3); rows=, columns=, seeds= choose cells. None: the list.",
+        help="Tables, figures or papers to run (flexcfl/table3); rows=, columns=, seeds= choose cells; jobs=4 plays "
+        "four runs side by side. None: the list.",
     ),
 ]
 ShapeOption = Annotated[Shape, typer.Option("--format", help="text, markdown, or json for programs.")]
@@ -68,20 +72,21 @@ class Asked:
     seeds: int | None = None
     engine: str = "local"
     workers: int | None = None
+    jobs: int = 1
 
     @classmethod
     def read(cls, words: Sequence[str]) -> Asked:
         tables = tuple(word.strip("/") for word in words if "=" not in word)
         pairs = dict(word.split("=", 1) for word in words if "=" in word)
         rows, columns = (tuple(filter(None, pairs.pop(key, "").split(","))) for key in ("rows", "columns"))
-        seeds, workers = (whole(key, pairs.pop(key, None)) for key in ("seeds", "workers"))
+        seeds, workers, jobs = (whole(key, pairs.pop(key, None)) for key in ("seeds", "workers", "jobs"))
         engine = pairs.pop("engine", "local")
         if pairs:
             raise BadInput(
-                f"{next(iter(pairs))}= is not a key of reproduce, which has rows, columns, seeds, engine and workers; "
-                "the recipe has the settings, and `shoal run` takes others"
+                f"{next(iter(pairs))}= is not a key of reproduce, which has rows, columns, seeds, jobs, engine and "
+                "workers; the recipe has the settings, and `shoal run` takes others"
             )
-        return cls(tables, rows, columns, seeds, engine, workers)
+        return cls(tables, rows, columns, seeds, engine, workers, jobs or 1)
 
 
 def whole(key: str, text: str | None) -> int | None:
@@ -128,6 +133,7 @@ def reproduce(
 
     Each cell is kept in results/PAPER/TABLE/ROW/COLUMN.json with the values of every seed; what is there is not run
     again, and what was interrupted goes on. `shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2` runs one row.
+    With jobs= several runs go side by side, each on one core unless workers= says more; figures stay the same.
     """
     from shoal.cli.reproduce_tables import show_list, show_statements, show_tables
     from shoal.recipes import PAPERS
@@ -145,7 +151,7 @@ def reproduce(
     cells = cells_named(cells_of(PAPERS, tables), asked.rows, asked.columns)
     failed: tuple[str, ...] = ()
     if runs:
-        failed = run_cells(cells, store, asked, work, seconds, again, keep, quiet)
+        failed = run_cells(cells, tables, store, asked, work, seconds, again, keep, quiet)
     if write_docs:
         show_written(documents_of(store), out())
     elif relations:
@@ -202,6 +208,7 @@ def refuse_idle(given: Mapping[str, Any]) -> None:
 
 def run_cells(
     cells: Sequence[Cell],
+    tables: Sequence[Table],
     store: Store,
     asked: Asked,
     work: Path,
@@ -212,13 +219,15 @@ def run_cells(
 ) -> tuple[str, ...]:
     """Play what is not complete; the sentences of what failed."""
     from shoal.cli.progress import ProgressDisplay
+    from shoal.cli.reproduce_tables import ahead
     from shoal.recipes.play import jobs, play
-    from shoal.setup.prepare import open_backend
 
     todo = jobs(cells, store, asked.seeds, again)
     if not todo:
         return ()
     screen = err()
+    if not quiet:
+        echo(screen, ahead(todo, tables, store, asked.seeds, asked.jobs))
     display = ProgressDisplay(screen, quiet)
 
     def watch(job: Job, number: int, total: int) -> Sequence[ProgressDisplay]:
@@ -226,7 +235,7 @@ def run_cells(
         return (display,)
 
     try:
-        with open_backend(asked.engine, asked.workers) as backend:
+        with open_team(asked, len(todo)) as backend:
             ended = play(todo, store, work, backend, seconds, watch, keep=keep, again=again)
     except KeyboardInterrupt as e:
         raise Interrupted(
@@ -238,3 +247,19 @@ def run_cells(
         echo(screen, f"{ended.left} of {len(todo)} runs are left; the same command goes on with them")
     sys.stderr.flush()
     return ended.failed
+
+
+@contextmanager
+def open_team(asked: Asked, runs: int) -> Iterator[Backend | Team]:
+    """Where runs are played: on a back end, or by a team, of which nobody is without a run."""
+    from shoal.recipes.team import Team
+    from shoal.setup.prepare import open_backend
+
+    if asked.jobs > 1 and asked.engine == "ray":
+        raise BadInput("jobs= plays runs side by side on this machine, and engine=ray is about others; leave one out")
+    size = min(asked.jobs, runs)
+    if size > 1:
+        yield Team(size, asked.engine, asked.workers or 1)
+    else:
+        with open_backend(asked.engine, asked.workers) as backend:
+            yield backend

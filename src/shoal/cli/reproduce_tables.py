@@ -16,6 +16,7 @@ from shoal.recipes.relations import Verdict, judge, known_cells
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
     from shoal.recipes.records import Cell, Table
+    from shoal.recipes.single import Job
     from shoal.recipes.store import Store
 
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
@@ -66,6 +67,19 @@ def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
         "measured": all(measured for minutes, measured in costs if minutes),
         "elsewhere": table.elsewhere,
     }
+
+
+def ahead(todo: Sequence[Job], tables: Sequence[Table], store: Store, seeds: int | None, jobs: int) -> str:
+    """How many runs are to be played, and about how long they take here."""
+    known = paces([(cell, store.load(cell)) for cell in every_cell()])
+    cells = {job.cell.name: job.cell for job in todo}.values()
+    costs = [minutes_left(cell, store.load(cell), seeds, known) for cell in cells]
+    mine = {table.name for table in tables}
+    drawn = sum(job.cell.table not in mine for job in todo)
+    others = f" ({drawn} of other tables, which are drawn too)" if drawn else ""
+    sign = "" if all(measured for _, measured in costs) else "~"
+    minutes = sum(minutes for minutes, _ in costs) / min(jobs, len(todo))
+    return f"runs to play: {len(todo)}{others}; minutes: {sign}{max(minutes, 1):,.0f}"
 
 
 def every_cell() -> list[Cell]:

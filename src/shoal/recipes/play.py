@@ -1,4 +1,4 @@
-"""Runs the cells of recipes one after the other, goes on where it stopped, and ends when the time is over."""
+"""Runs the cells of recipes, one by one or side by side, goes on where it stopped, and ends when the time is over."""
 
 from __future__ import annotations
 
@@ -13,41 +13,20 @@ from typing import Any
 
 from shoal.backends import Backend
 from shoal.bench.history import commit
-from shoal.errors import BadInput, RunFolderError, ShoalError
-from shoal.experiment.api import resume, start
-from shoal.experiment.sweep import Point, check_taken
-from shoal.loop.plan import Plan, RoundResult
+from shoal.errors import BadInput, RunFolderError
 from shoal.observers import Observer
 from shoal.recipes.measure import measure
 from shoal.recipes.records import Cell
+from shoal.recipes.single import Ended, Job, play_one
 from shoal.recipes.store import Result, Store, defaults_of, differs
+from shoal.recipes.team import Team
 from shoal.store.environment import environment
 from shoal.store.folder import Folder
 from shoal.version import __version__
 
-__all__ = ["Job", "Outcome", "jobs", "play"]
+__all__ = ["Outcome", "jobs", "play"]
 
 Watch = Callable[["Job", int, int], Sequence[Observer]]  # the job, its number, how many -> who watches its run
-
-
-class TimeOver(Exception):
-    """The budget is spent; the run that was on can be resumed."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run: a cell with a seed.
-
-    >>> Job(Cell("p/t", "a", "x", "fedavg", {"rounds": 1}), 2).name
-    'p/t/a/x seed 2'
-    """
-
-    cell: Cell
-    seed: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.cell.name} seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -66,20 +45,6 @@ class Outcome:
     played: int
     left: int
     failed: tuple[str, ...] = ()
-
-
-class Deadline(Observer):
-    """Ends a run after the round in which the time is over, unless it is the last one."""
-
-    def __init__(self, at: float, timer: Callable[[], float]) -> None:
-        self._at, self._timer, self._last = at, timer, 0
-
-    def start(self, plan: Plan, label: str, begin: int) -> None:
-        self._last = plan.rounds
-
-    def after_round(self, result: RoundResult) -> None:
-        if self._timer() >= self._at and result.round < self._last:
-            raise TimeOver
 
 
 def jobs(cells: Iterable[Cell], store: Store, seeds: int | None = None, again: bool = False) -> list[Job]:
@@ -118,7 +83,7 @@ def play(
     todo: Sequence[Job],
     store: Store,
     work: Path,
-    backend: Backend,
+    backend: Backend | Team,
     seconds: float | None = None,
     watch: Watch | None = None,
     timer: Callable[[], float] = time.monotonic,
@@ -131,9 +96,9 @@ def play(
         todo: What `jobs` gave.
         store: Where cells are written.
         work: Where runs lie while they are not complete.
-        backend: Where clients work.
-        seconds: After which to stop; the run that is on is written down with its round, and can be resumed.
-        watch: Makes the observers of each run.
+        backend: Where clients work; a team plays several runs side by side.
+        seconds: After which to stop; the runs that are on are written down with their round, and can be resumed.
+        watch: Makes the observers of each run; a team's runs are announced when they have ended.
         timer: Of seconds.
         keep: Whether folders of complete runs stay.
         again: Whether to begin a run anew whose folder was made with other settings, which is refused otherwise.
@@ -148,49 +113,62 @@ def play(
     Outcome(played=1, left=0, failed=())
     """
     end = None if seconds is None else timer() + seconds
-    played, failed, made = 0, [], machine()
     for place, option in ((store.root, "--results"), (work, "--work")) if todo else ():
         check_writable(place, option)
-    for number, job in enumerate(todo, 1):
-        if end is not None and timer() >= end:
-            break
-        path = work / job.cell.name / f"seed={job.seed}"
-        watching = [*(watch(job, number, len(todo)) if watch else ()), *([Deadline(end, timer)] if end else ())]
-        try:
-            play_run(job, path, backend, watching, again)
-            entry = measure(Folder(path), job.cell)
-        except TimeOver:
-            write(job, measure(Folder(path), job.cell), store, made)
-            break
-        except KeyboardInterrupt:
-            if (path / "records.jsonl").is_file() and any(Folder(path).rows()):
-                write(job, measure(Folder(path), job.cell), store, made)
-            raise
-        except ShoalError as e:
-            failed.append(f"{job.name}: {e}")
-            continue
-        write(job, entry, store, made)  # what cannot be written ends it all
-        played += 1
-        if not keep:
-            shutil.rmtree(path)
-    return Outcome(played, len(todo) - played, tuple(failed))
+    taken, left = Taken(store, work, keep), len(todo)
 
+    def seconds_left() -> float | None:
+        return None if end is None else max(end - timer(), 0.0)
 
-def play_run(job: Job, path: Path, backend: Backend, observers: Sequence[Observer], again: bool) -> None:
-    """Begin the run, or go on with it."""
-    point = Point(path.name, job.cell.algorithm, {**job.cell.keys, "seed": job.seed})
-    try:
-        check_taken(point, path)
-    except RunFolderError:
-        if not again:
-            raise
-        shutil.rmtree(path)
-    if Folder(path).summary() is not None:
-        return
-    if (path / "config.toml").exists():
-        resume(path, engine=backend, observers=observers, progress=False)
+    def is_over() -> bool:
+        return end is not None and timer() >= end
+
+    if isinstance(backend, Team):
+
+        def take(ended: Ended) -> None:
+            said = taken.take(ended)
+            for observer in watch(ended.job, taken.number, left) if watch else ():
+                observer.note(said)
+
+        backend.play(todo, work, take, seconds_left, again)
     else:
-        start(point.resolved, backend, path, observers)
+        for number, job in enumerate(todo, 1):
+            if is_over():
+                break
+            watching = watch(job, number, left) if watch else ()
+            try:
+                taken.take(play_one(job, work, backend, watching, again, is_over))
+            except KeyboardInterrupt:
+                taken.take(Ended(job))
+                raise
+    return Outcome(taken.played, left - taken.played, tuple(taken.failed))
+
+
+class Taken:
+    """Writes down what runs gave, and counts."""
+
+    def __init__(self, store: Store, work: Path, keep: bool) -> None:
+        self._store, self._work, self._keep, self._made = store, work, keep, machine()
+        self.number, self.played = 0, 0
+        self.failed: list[str] = []
+
+    def take(self, ended: Ended) -> str:
+        """Put what a run gave into its cell, and say what it was; what cannot be written ends it all."""
+        self.number += 1
+        job, path = ended.job, ended.job.folder(self._work)
+        if ended.failed:
+            self.failed.append(ended.failed)
+            return f"{job.name}  failed"
+        if not (path / "records.jsonl").is_file() or not any(Folder(path).rows()):
+            return f"{job.name}  not begun"
+        entry = measure(Folder(path), job.cell)
+        write(job, entry, self._store, self._made)
+        if not entry["complete"]:
+            return f"{job.name}  round {entry['rounds']}/{job.cell.rounds}"
+        self.played += 1
+        if not self._keep:
+            shutil.rmtree(path)
+        return f"{job.name}  complete, {entry['seconds']:.0f} s"
 
 
 def write(job: Job, entry: Mapping[str, Any], store: Store, made: Mapping[str, Any]) -> None:
