@@ -1,16 +1,18 @@
-"""Panels of figures as small SVG texts: mean curves of cells over rounds, traffic and maps."""
+"""Panels of figures as small SVG texts: mean curves of cells over rounds, traffic, maps and scenes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from shoal.recipes.drawn_scenes import drawn_scene, on_paper
 from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
 from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Table
 from shoal.recipes.relations import Known
+from shoal.recipes.scene_of import is_scene, scene_of
+from shoal.recipes.spans import span
 from shoal.recipes.store import differs
-from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, round_up, rule, text
-from shoal.report.theme import LIGHT, colour, themed
+from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, rule, text
 
 __all__ = ["drawings"]
 
@@ -31,14 +33,22 @@ def drawings(table: Table, known: Known) -> dict[str, str]:
     """
     found = {}
     for number, panel in enumerate(table.panels):
-        picture_ = DRAWN.get(panel.curve, drawing)(panel, known)
+        picture_ = drawn_panel(panel, known)
         if picture_:
             found[f"{table.name.replace('/', '-')}-{number}.svg"] = picture_
     return found
 
 
+def drawn_panel(panel: Panel, known: Known) -> str:
+    """One panel of any kind; empty if nothing of it was run."""
+    if is_scene(panel):
+        scene = scene_of(panel, known)
+        return drawn_scene(panel.title, scene) if scene is not None else ""
+    return DRAWN.get(panel.curve, drawing)(panel, known)
+
+
 def drawing(panel: Panel, known: Known) -> str:
-    """One panel; empty if none of its cells was run."""
+    """Curves over rounds; empty if none of its cells was run."""
     unit, scale = SHOWN[panel.curve]
     curves = []
     for k, name in enumerate(panel.cells):
@@ -61,26 +71,6 @@ def drawing(panel: Panel, known: Known) -> str:
         y, x = top + LINE * place, LEFT + 0.62 * (WIDTH - LEFT - RIGHT)
         parts += [rule(x, y - 4, x + 18, y - 4, shade, 2), text(x + 24, y, name, "start")]
     return picture(parts)
-
-
-def on_paper(k: int) -> str:
-    """The colour of curve or group k, that of the report on light pages.
-
-    >>> on_paper(0) == on_paper(10) == LIGHT["g0"], on_paper(-1) == LIGHT["line"]
-    (True, True)
-    """
-    return str(themed(colour(k), LIGHT))
-
-
-def span(values: Sequence[float]) -> tuple[float, float]:
-    """Round ends of an axis for some values.
-
-    >>> span([81.0, 94.5]), span([3.0])
-    ((80.0, 95.0), (3.0, 4.0))
-    """
-    step = round_up((max(values) - min(values)) / 5 or 1.0)
-    low, high = step * (min(values) // step), step * -(-max(values) // step)
-    return low, high if high > low else low + step
 
 
 def traffic(panel: Panel, known: Known) -> str:

@@ -222,9 +222,8 @@ def published(relation: Relation, known: Known) -> float | None:
     """The paper's own figure of the relation, if it prints all that is needed; it has none of statements of ours."""
     if relation.ours or relation.printed is not None:
         return relation.printed
-    if relation.spread or {printed_in(name, known) for name in relation.left} & {
-        printed_in(name, known) for name in relation.right
-    }:
+    one, other = ({printed_in(name, known) for name in names} for names in (relation.left, relation.right))
+    if relation.spread or one & other:
         return None
     sides = []
     for names in (relation.left, relation.right):
