@@ -160,13 +160,13 @@ def notes(table: Table) -> list[str]:
 
 def panel_sentence(table: Table, known: Known) -> list[str]:
     """The pictures of a figure, means over seeds, and how to look at it more closely."""
-    cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
-    if not cells:
+    if not table.panels:
         return []
+    cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
     ready = sum(has_runs(*known[name]) for name in cells)
     drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
-    shown = f"{ready} of the {len(cells)} cells that it shows were run"
-    return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it; {shown}."]
+    shown = f"; {ready} of the {len(cells)} cells that it shows were run" if cells else ""
+    return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it{shown}."]
 
 
 def departure_link(number: str) -> str:

@@ -34,11 +34,13 @@ class Relation:
         quantity: What is compared.
         scale: What values are multiplied with to be in the paper's units.
         ratio: Left over right instead of left minus right.
+        spread: Of standard deviations over seeds instead of means.
         strict: The bound itself is not enough: "above" and not "not below".
         ours: It is a statement of ours, not of the paper, and counted apart.
         cause: What is behind it if it does not hold here; empty: that is not known yet.
         why: How we know.
         tells: Names of statements that tell, of the same paper.
+        printed: The paper's figure, where it does not follow from those of the cells.
 
     >>> Relation("p/a", "A is above B", "Table 1", ("p/t/r/a",), ("p/t/r/b",), least=0).quantity
     'best_accuracy'
@@ -54,11 +56,13 @@ class Relation:
     quantity: str = ACCURACY
     scale: float = 100.0
     ratio: bool = False
+    spread: bool = False
     strict: bool = False
     ours: bool = False
     cause: Cause = ""
     why: str = ""
     tells: tuple[str, ...] = ()
+    printed: float | None = None
 
     @property
     def bounds(self) -> str:
@@ -125,6 +129,8 @@ class Verdict:
         if self.ours is None:
             return self.says
         sign = "" if self.relation.ratio or not self.relation.right else "+"
+        if self.relation.spread:
+            return f"{self.ours:{sign}.2f}, over {self.n} seeds"
         spread = "" if self.std is None else f" ± {self.std:.2f}"
         return f"{self.ours:{sign}.2f}{spread}, in {self.holds_in} of {self.n} seeds"
 
@@ -153,14 +159,17 @@ def judge(relation: Relation, known: Known) -> Verdict:
     left = mean_by_seed(relation, relation.left, known)
     right = mean_by_seed(relation, relation.right, known) if relation.right else dict.fromkeys(left, 0.0)
     seeds = sorted(left.keys() & right.keys())
-    if not seeds:
+    if len(seeds) < (2 if relation.spread else 1):
         return Verdict(relation, "not run", paper=paper)
-    values = [combined(relation)(left[s], right[s]) for s in seeds]
+    sides = [(left[s], right[s]) for s in seeds]
+    if relation.spread:
+        sides = [(stdev(a for a, _ in sides), stdev(b for _, b in sides))]
+    values = [combined(relation)(a, b) for a, b in sides]
     ours, holds_in = fmean(values), sum(within(relation, value) for value in values)
     says: Literal["holds", "does not hold"] = "holds" if within(relation, ours) else "does not hold"
     std = stdev(values) if len(values) > 1 else None
     wanted = min(known[name][0].seeds for name in (*relation.left, *relation.right))
-    return Verdict(relation, says, ours, std, holds_in, len(values), wanted, paper, chance(relation, values))
+    return Verdict(relation, says, ours, std, holds_in, len(seeds), wanted, paper, chance(relation, values))
 
 
 def chance(relation: Relation, values: list[float]) -> float | None:
@@ -211,9 +220,10 @@ def mean_by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> di
 
 def published(relation: Relation, known: Known) -> float | None:
     """The paper's own figure of the relation, if it prints all that is needed; it has none of statements of ours."""
-    if relation.ours:
-        return None
-    if {printed_in(name, known) for name in relation.left} & {printed_in(name, known) for name in relation.right}:
+    if relation.ours or relation.printed is not None:
+        return relation.printed
+    one, other = ({printed_in(name, known) for name in names} for names in (relation.left, relation.right))
+    if relation.spread or one & other:
         return None
     sides = []
     for names in (relation.left, relation.right):

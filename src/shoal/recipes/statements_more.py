@@ -6,6 +6,7 @@ from typing import Any
 
 from shoal.recipes.comparing import ABOVE, BELOW
 from shoal.recipes.relations import Relation
+from shoal.recipes.wecfl_figures import SPREADS
 
 LAST: dict[str, Any] = {"quantity": "last_three_accuracy"}
 ARI: dict[str, Any] = {"quantity": "ari", "scale": 1}
@@ -118,6 +119,9 @@ def wecfl() -> list[Relation]:
         one("fedavg", "WeCFL with K = 10 is far above FedAvg", "k10/wecfl", "k1/fedavg", least=gains[data])
         one("fesem", "WeCFL is not below FeSEM, K = 10", "k10/wecfl", "k10/fesem", least=0)
         one("ifca", "IFCA is below WeCFL, K = 10", "k10/ifca", "k10/wecfl", most=-2)
+        ifca, ours = SPREADS[kind]
+        unstable = "IFCA is unstable: its accuracy varies more over seeds than WeCFL's, K = 10"
+        one("ifca-spread", unstable, "k10/ifca", "k10/wecfl", **ABOVE, spread=True, printed=round(ifca - ours, 2))
         one("more-k", "K = 10 is better than K = 5 for WeCFL", "k10/wecfl", "k5/wecfl", **ABOVE)
         one("more-k-fesem", "K = 10 is better than K = 5 for FeSEM", "k10/fesem", "k5/fesem", **ABOVE)
         one("ensemble", "an ensemble of ten gains little over FedAvg", "k10/fedavg+", "k1/fedavg", least=-1, most=6)
@@ -174,6 +178,13 @@ def fedgsp() -> list[Relation]:
             (f"{table}/fedavg",),
             most=0.25,
             **rounds,
+        ),
+        Relation(
+            "fedgsp/by-34",
+            "FedGSP reaches 80 % by round 34 with the paper's network",
+            "4.2",
+            ("fedgsp/table1/leaf-34/fedgsp",),
+            least=80,
         ),
         Relation(
             "fedgsp/time",
