@@ -68,5 +68,6 @@ def random_groups() -> str:
     lost = [a - b for a, b in printed if a is not None and b is not None]
     return (
         '* FedGroup, section IV-B: RAC loses "-7.86% on average". FG-RAC-EDC less FG-EDC in Table III is '
-        f"{', '.join(f'{d:+.1f}' for d in lost)} for the {len(lost)} models that have both, {fmean(lost):+.2f} on average."
+        f"{', '.join(f'{d:+.1f}' for d in lost)} for the {len(lost)} models that have both: "
+        f"{fmean(lost):+.2f} on average."
     )
