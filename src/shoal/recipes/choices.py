@@ -15,8 +15,8 @@ __all__ = ["Distance", "distances", "nearest", "remarks", "tuned"]
 
 METHODS = ("fedavg", "wecfl")  # by which readings are judged
 CIRCULAR = (
-    " The reading is the one that brings `k1/fedavg` and `k10/wecfl` of this table nearest to the paper: that these "
-    "two come near is by choice."
+    " It is chosen by how near `k1/fedavg` and `k10/wecfl` of this table come to the paper: that these two are near is "
+    "no evidence."
 )
 
 

@@ -151,8 +151,9 @@ PAPER = Paper(
             table3(),
             about="E = 20, 20 clients a round, 300 rounds, which the paper does not give (D98); FG is FedGroup, FGP "
             "FedGrouProx. The paper selects at random. Here everybody is asked once before anybody is asked again "
-            "(D1), by all methods: of 1,000 clients two or three are never selected in 300 rounds of 20 random ones, "
-            "and no round of IFCA and FeSEM would count, since some client has no model (D76). " + RAC_ABOUT,
+            "(D1), by all methods: of 1,000 clients two or three on average are never selected in 300 rounds of "
+            "20 random ones, and as long as one of them has no model, no round of IFCA and FeSEM counts (D76). "
+            + RAC_ABOUT,
         ),
         Table("fedgroup/eta_g", "Aggregation between groups", eta_g()),
         Table(
