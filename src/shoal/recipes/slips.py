@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from shoal.recipes import fedgroup, flexcfl
+from shoal.recipes import fedgroup
+from shoal.recipes.flexcfl_figures import TABLE3, TABLE4
 
 __all__ = ["slips"]
 
@@ -29,12 +30,12 @@ def slips() -> list[str]:
 
 def mean_of(drift: str, rows: Sequence[str], column: int) -> float:
     """The mean of a column of FlexCFL's Table 4."""
-    return fmean(flexcfl.TABLE4[drift][row][column] for row in rows)
+    return fmean(TABLE4[drift][row][column] for row in rows)
 
 
 def same_values() -> str:
     """FEMNIST-MCLR with eta_g = 5 has two values of MNIST-MCLR."""
-    part, step = (flexcfl.TABLE4[drift] for drift in ("swap-part", "incremental"))
+    part, step = (TABLE4[drift] for drift in ("swap-part", "incremental"))
     mnist, letters = ((part[row][RATE], step[row][RATE]) for row in ("mnist-mclr", "femnist-mclr"))
     assert mnist == letters
     gain = mean_of("swap-part", LETTERS, RATE) - mean_of("swap-part", LETTERS, FLEXCFL)
@@ -50,7 +51,7 @@ def same_values() -> str:
 
 def drop() -> str:
     """FedGroup's loss on MNIST under swap all."""
-    calm = {rows: fmean(flexcfl.TABLE3[row][CALM] or 0 for row in rows) for rows in (MNIST, LETTERS)}
+    calm = {rows: fmean(TABLE3[row][CALM] or 0 for row in rows) for rows in (MNIST, LETTERS)}
     mnist = mean_of("swap-all", MNIST, FEDGROUP) - calm[MNIST]
     all_, part = (mean_of(drift, LETTERS, FEDGROUP) - calm[LETTERS] for drift in ("swap-all", "swap-part"))
     return (
