@@ -1,7 +1,8 @@
 """How clearly groups of clients stand apart: the order of similarities, and how far clients stray from their group.
 
-Sattler, Mueller, Samek, Clustered Federated Learning, https://arxiv.org/abs/1910.01991: a split finds the true groups
-where every similarity inside a group is larger than every one across, and where clients stay near their group.
+Sattler, Mueller, Samek, the long version of Clustered Federated Learning, https://arxiv.org/abs/1910.01991: a split
+finds the true groups where every similarity inside a group is larger than every one across, and where clients stay near
+their group.
 """
 
 from __future__ import annotations

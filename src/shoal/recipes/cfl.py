@@ -26,7 +26,7 @@ NOTEBOOK: dict[str, Any] = {
 }
 AUTHORS = {"criteria": "notebook", "eps1": 0.4, "eps2": 1.6, "bipartition": "complete"}
 WAYS: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
-    "authors": (AUTHORS, ("D5", "D6"), "thresholds and cut of the notebook; clients keep their momentum"),
+    "authors": (AUTHORS, ("D5", "D6"), "thresholds and cut of the notebook, with momentum that clients keep"),
     "authors-reset": (
         {**AUTHORS, "momentum_memory": "reset"},
         ("D5", "D6"),

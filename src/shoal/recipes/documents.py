@@ -11,7 +11,7 @@ from shoal.recipes import earlier, papers_code
 from shoal.recipes.drawn import drawings
 from shoal.recipes.extra_pages import Extras, edc_madc, icg
 from shoal.recipes.grids import grid
-from shoal.recipes.items import BY_RUNS, ITEMS, RULE, Item, Status, status_of
+from shoal.recipes.items import BY_RUNS, ITEMS, RULE, Item, Status, status_of, variant_of
 from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
 from shoal.recipes.records import Paper
 from shoal.recipes.relations import Known, Verdict, judge
@@ -26,6 +26,7 @@ HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether run
     "run: reproduced": (True, "reproduced"),
     "run: drawn": (True, "drawn"),
     "run: departs": (True, "departs"),
+    "begun": (True, "begun"),
     "not run": (True, "not run"),
     "absent": (False, "absent"),
 }
@@ -51,7 +52,10 @@ def documents(papers: Mapping[str, Paper], known: Known, extras: Extras) -> dict
     """
     verdicts = {relation.name: judge(relation, known) for relation in STATEMENTS}
     statuses = {item: status_of(item, known, verdicts) for item in ITEMS}
-    found = {f"{FOLDER}/README.md": index(papers, known, verdicts, statuses), f"{FOLDER}/items.md": items(statuses)}
+    found = {
+        f"{FOLDER}/README.md": index(papers, known, verdicts, statuses),
+        f"{FOLDER}/items.md": items(statuses, known),
+    }
     for table in (table for paper in papers.values() for table in paper.tables):
         found |= {f"{FOLDER}/figures/{name}": text for name, text in drawings(table, known).items()}
     for name, paper in papers.items():
@@ -106,25 +110,31 @@ def counts_sentence(statuses: Mapping[Item, Status]) -> str:
     >>> counts_sentence({Item("cfl", "the cut", "same", "D4"): "same"}).split(". ")[0]
     'Methods and settings, judged by reading: 1 same, 0 departing'
     """
-    same, departs, reproduced, drawn, apart, waiting, absent = tally(statuses)
+    same, departs, reproduced, drawn, apart, begun, waiting, absent = tally(statuses)
     return (
         f"Methods and settings, judged by reading: {same} same, {departs} departing. "
         f"Tables, figures and claims, judged by runs: {reproduced} reproduced, {drawn} drawn, {apart} departing, "
-        f"{waiting} not run. Not to be had: {absent}."
+        f"{begun} begun, {waiting} not run. Not to be had: {absent}."
     )
 
 
-def items(statuses: Mapping[Item, Status]) -> str:
+def items(statuses: Mapping[Item, Status], known: Known) -> str:
     """Every item, what became of it, and where to look."""
     parts = ["# Items of the papers", MADE, RULE]
     for paper in dict.fromkeys(item.paper for item in statuses):
         rows = [
-            [i.what, status, evidence(i) + (f"; lacks {i.lacks}" if i.lacks else "")]
+            [i.what, status + with_variant(i, status, known), evidence(i) + (f"; lacks {i.lacks}" if i.lacks else "")]
             for i, status in statuses.items()
             if i.paper == paper
         ]
         parts += [f"## {paper}", grid(("item", "status", "see"), rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def with_variant(item: Item, status: Status, known: Known) -> str:
+    """By which variant a table counts as reproduced, if not by the paper's own cells."""
+    names = variant_of(item, known) if item.kind == "cells" and status == "reproduced" else ()
+    return f" with {', '.join(f'`{name}`' for name in sorted(names))}" if names else ""
 
 
 def evidence(item: Item) -> str:

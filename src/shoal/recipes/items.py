@@ -14,22 +14,23 @@ from shoal.recipes.records import Cell
 from shoal.recipes.relations import Known, Verdict
 from shoal.recipes.store import Result, differs
 
-__all__ = ["ITEMS", "Item", "Status", "status_of"]
+__all__ = ["ITEMS", "Item", "Status", "status_of", "variant_of"]
 
-Status = Literal["same", "departs", "reproduced", "drawn", "not run", "absent"]
+Status = Literal["same", "departs", "reproduced", "drawn", "begun", "not run", "absent"]
 BY_RUNS = ("cells", "curves", "claim")  # kinds of items
-NEAR, APART, ORDER = 2.5, 0.25, 0.8  # points, share of the paper's figure, rank correlation
+NEAR, FAR, APART, ORDER = 2.5, 5.0, 0.25, 0.8  # points, points, share of the paper's figure, rank correlation
 RULE = (
     "What a method or a setting is was judged by reading paper and code: `same` or `departs`; `see` says where. "
     "Tables, figures and claims are judged by runs. A table, or row of one, is reproduced if all of its cells "
     "were run with all seeds that the recipe asks for, and every quantity that the paper prints comes near: "
-    f"accuracies and F1 within {NEAR} points on average, others within {APART:.0%} of the paper's, and in nearly "
-    f"the same order (rank correlation {ORDER}). Where a recipe has variants that imitate the authors' code or "
-    "data, one of them may count, for the whole row. A figure is drawn if all of its curves were run with all "
-    "seeds; whether it shows what the paper's does is left to the statements. Either departs if at least half of "
-    "its cells have a complete run. A claim is reproduced if all of its statements hold with all seeds, and "
-    "departs if one does not hold. What lacks a part of the paper's, such as a data set or the network, departs "
-    "at most. Absent is what cannot be had."
+    f"accuracies and F1 within {NEAR} points on average and none more than {FAR:g} away, others within {APART:.0%} of "
+    f"the paper's on average, and in nearly the same order (rank correlation {ORDER}). Where a recipe has variants "
+    "that imitate the authors' code or data, one of them may count, for the whole row; its name is given. If all cells "
+    "were run and no variant comes near, it departs. A figure is drawn if all of its curves were run with all seeds; "
+    "whether it shows what the paper's does is left to the statements. Either is begun if some of its cells have a "
+    "complete run, and not all of them all seeds. A claim is reproduced if all of its statements hold with all seeds, "
+    "departs if one does not hold with all seeds, and is begun if some were judged. What lacks a part of the paper's, "
+    "such as a data set or the network, departs at most. Absent is what cannot be had."
 )
 
 
@@ -76,7 +77,7 @@ def status_of(item: Item, known: Known, verdicts: Mapping[str, Verdict]) -> Stat
         verdicts: On all statements, by name.
 
     Returns:
-        One of six.
+        One of seven.
 
     >>> status_of(Item("cfl", "the exact cut", "same", "D4"), {}, {})
     'same'
@@ -92,9 +93,11 @@ def status_of(item: Item, known: Known, verdicts: Mapping[str, Verdict]) -> Stat
 def claim_status(item: Item, verdicts: Mapping[str, Verdict]) -> Status:
     """A claim by its statements."""
     mine = [v for name, v in verdicts.items() if any(fnmatchcase(name, word) for word in item.evidence.split())]
-    if any(v.says == "does not hold" for v in mine):
+    if any(v.says == "does not hold" and v.settled for v in mine):
         return "departs"
-    return "reproduced" if mine and all(v.says == "holds" and v.settled for v in mine) else "not run"
+    if mine and all(v.says == "holds" and v.settled for v in mine):
+        return "reproduced"
+    return "begun" if any(v.says != "not run" for v in mine) else "not run"
 
 
 def cells_status(item: Item, known: Known) -> Status:
@@ -103,9 +106,24 @@ def cells_status(item: Item, known: Known) -> Status:
     if all(is_done(cell, known) for cell in cells):
         if item.kind == "curves":
             return "drawn"
-        return "reproduced" if any(near(way, known) for way in ways(cells, known)) else "departs"
-    begun = sum(bool(usable(cell, known).seeds_done) for cell in cells)
-    return "departs" if 2 * begun >= len(cells) else "not run"
+        return "departs" if variant_of(item, known) is None else "reproduced"
+    return "begun" if any(usable(cell, known).seeds_done for cell in cells) else "not run"
+
+
+def variant_of(item: Item, known: Known) -> tuple[str, ...] | None:
+    """By what a table comes near the paper: the names of a variant, none if the paper's own cells do.
+
+    Args:
+        item: Judged by cells, all of which were run.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Ends of rows and columns, such as `shared` and `first`; None: nothing comes near.
+    """
+    for ends, way in ways(covered(item, known), known).items():
+        if near(way, known):
+            return tuple(end.removeprefix("-") for end in ends if end)
+    return None
 
 
 def covered(item: Item, known: Known) -> list[Cell]:
@@ -138,23 +156,23 @@ def is_done(cell: Cell, known: Known) -> bool:
     return len(usable(cell, known).seeds_done) >= cell.seeds
 
 
-def ways(cells: Sequence[Cell], known: Known) -> list[list[tuple[Cell, Cell]]]:
+def ways(cells: Sequence[Cell], known: Known) -> dict[tuple[str, str], list[tuple[Cell, Cell]]]:
     """The paper's cells, each with the one of ours that is set beside it: itself, or a variant, one for all of them.
 
     A variant is told by what its row and its column have beyond the paper's: `-shared`, `-first`. A column without such
-    a variant stands as it is.
+    a variant stands as it is. The paper's own cells come first.
     """
     variants: dict[str, dict[tuple[str, str], Cell]] = {}
     for one, _ in known.values():
         base = known[one.of][0] if one.of else one
         ends = (one.row.removeprefix(base.row), one.column.removeprefix(base.column))
         variants.setdefault(base.name, {})[ends] = one
-    found = []
-    for row, column in dict.fromkeys(ends for cell in cells for ends in variants[cell.name]):
+    found = {}
+    for row, column in sorted({ends for cell in cells for ends in variants[cell.name]}):
         chosen = [variants[cell.name].get((row, column)) or variants[cell.name].get((row, "")) for cell in cells]
         way = [(paper, ours) for paper, ours in zip(cells, chosen, strict=True) if ours is not None]
         if len(way) == len(cells) and all(is_done(ours, known) for _, ours in way):
-            found.append(way)
+            found[row, column] = way
     return found
 
 
@@ -173,7 +191,7 @@ def near(way: Sequence[tuple[Cell, Cell]], known: Known) -> bool:
                 printed.append(value)
                 found.append((100 if points else 1) * fmean(mine.values()))
         distances = [abs(a - b) / (1 if points else abs(a)) for a, b in zip(printed, found, strict=True)]
-        if fmean(distances) > (NEAR if points else APART):
+        if fmean(distances) > (NEAR if points else APART) or (points and max(distances) > FAR):
             return False
         if len(printed) > 2 and correlation(printed, found) < ORDER:
             return False

@@ -17,6 +17,7 @@ __all__ = ["paper_page", "reason_rows", "verdict_rows"]
 
 MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
 REASONS = ("does not hold", "cause", "what tells")
+EMPTY = ("", "- / -", "- / not run")  # cells of which neither the paper nor we have a figure
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
 
 
@@ -82,7 +83,7 @@ def quantity_grid(table: Table, quantity: Quantity, known: Known) -> list[str]:
         if not any(has_runs(cell, known[cell.name][1]) for cell in mine.values()):
             continue
         rows.append([f"`{row}`", *(cell_text(mine.get(column), quantity, known) for column in table.columns)])
-    if not rows:
+    if all(text in EMPTY for _, *texts in rows for text in texts):
         return []
     return [f"{quantity.head[0].upper()}{quantity.head[1:]}:", grid(("", *(f"`{c}`" for c in table.columns)), rows)]
 

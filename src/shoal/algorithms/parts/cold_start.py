@@ -1,6 +1,6 @@
 """FedGroup's group cold start: groups from the pre-training updates of some clients (Algorithm 3).
 
-Duan et al., "FedGroup: Efficient Clustered Federated Learning via Decomposed Data-Driven Measure", 2021;
+Duan et al., "FedGroup: Efficient Federated Learning via Decomposed Similarity-Based Clustering", 2021;
 https://arxiv.org/abs/2010.06870. The client's half needs nothing but a measure, so that devices can
 have it too; it lives in `shoal.measures`.
 """

@@ -72,7 +72,7 @@ class PowerLaw:
     Args:
         clients: How many there are to be.
         classes: Of a client.
-        sigma: Spread of the sizes; the script has 2, and 1.55 gives the spread that FedGroup and FlexCFL report.
+        sigma: Spread of the sizes; the script has 2, and 1.55 gives the spread that FedProx states.
 
     >>> from shoal.data.datasets.digits import digits
     >>> len(PowerLaw(clients=50)(digits(), Key(1)).ids)
