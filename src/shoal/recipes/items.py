@@ -16,7 +16,7 @@ from shoal.recipes.store import Result, differs
 
 __all__ = ["ITEMS", "Item", "Status", "status_of"]
 
-Status = Literal["same", "departs", "reproduced", "drawn", "not run", "absent"]
+Status = Literal["same", "departs", "reproduced", "drawn", "undecided", "not run", "absent"]
 BY_RUNS = ("cells", "curves", "claim")  # kinds of items
 NEAR, APART, ORDER = 2.5, 0.25, 0.8  # points, share of the paper's figure, rank correlation
 RULE = (
@@ -28,8 +28,8 @@ RULE = (
     "data, one of them may count, for the whole row. A figure is drawn if all of its curves were run with all "
     "seeds; whether it shows what the paper's does is left to the statements. Either departs if at least half of "
     "its cells have a complete run. A claim is reproduced if all of its statements hold with all seeds, and "
-    "departs if one does not hold. What lacks a part of the paper's, such as a data set or the network, departs "
-    "at most. Absent is what cannot be had."
+    "departs if one does not hold; it is undecided if one is and the others hold, all with all seeds. What lacks a "
+    "part of the paper's, such as a data set or the network, departs at most. Absent is what cannot be had."
 )
 
 
@@ -76,7 +76,7 @@ def status_of(item: Item, known: Known, verdicts: Mapping[str, Verdict]) -> Stat
         verdicts: On all statements, by name.
 
     Returns:
-        One of six.
+        One of seven.
 
     >>> status_of(Item("cfl", "the exact cut", "same", "D4"), {}, {})
     'same'
@@ -94,7 +94,9 @@ def claim_status(item: Item, verdicts: Mapping[str, Verdict]) -> Status:
     mine = [v for name, v in verdicts.items() if any(fnmatchcase(name, word) for word in item.evidence.split())]
     if any(v.says == "does not hold" for v in mine):
         return "departs"
-    return "reproduced" if mine and all(v.says == "holds" and v.settled for v in mine) else "not run"
+    if not mine or not all(v.settled for v in mine):
+        return "not run"
+    return "reproduced" if all(v.says == "holds" for v in mine) else "undecided"
 
 
 def cells_status(item: Item, known: Known) -> Status:
