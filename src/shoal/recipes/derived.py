@@ -167,6 +167,7 @@ DERIVED: dict[str, Callable[[Run], float | None]] = {
     "least_cosine_within": last_cosine("within", 0),
     "mean_cosine_between": last_cosine("between", 1),
     "early_accuracy": mean_of_curve("accuracy", EARLY),
+    "early_loss": mean_of_curve("loss", EARLY),
     "mean_loss": mean_of_curve("loss"),
     "below_best": below_best,
     "share_of_sending": share_of_sending,

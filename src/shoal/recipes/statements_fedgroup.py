@@ -110,7 +110,7 @@ def ablations() -> list[Relation]:
 def proximal() -> list[Relation]:
     """What the proximal term does."""
     pairs: dict[str, Any] = {"source": TEXT, "table": G3, "rows": HERE, "left": "fgp-edc", "right": "fg-edc"}
-    steady: dict[str, Any] = {"quantity": "discrepancy_variance", "scale": 1}
+    steady: dict[str, Any] = {"quantity": "discrepancy_variance", "scale": 1, "ratio": True, "most": 1, "strict": True}
     return [
         Relation(
             "fedgroup/prox-no-gain",
@@ -121,7 +121,7 @@ def proximal() -> list[Relation]:
             most=1,
         ),
         *each("fedgroup/prox-discrepancy", "the proximal term lowers the discrepancy", **pairs, **BELOW, **APART),
-        *each("fedgroup/prox-stable", "and makes it steadier (variance over rounds)", **pairs, **BELOW, **steady),
+        *each("fedgroup/prox-stable", "and makes it steadier (variance over rounds)", **pairs, **steady),
     ]
 
 

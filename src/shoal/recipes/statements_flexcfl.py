@@ -31,7 +31,16 @@ def differ(row: str, method: str, name: str) -> dict[str, Any]:
 
 def flexcfl() -> list[Relation]:
     """What FlexCFL says of Table 3, and what its code adds."""
-    return [*compared(), *averages(), *ablations(), *proximal(), *grouping(), *of_the_code(), *of_the_data()]
+    return [
+        *compared(),
+        *averages(),
+        *ablations(),
+        *proximal(),
+        *beginnings(),
+        *grouping(),
+        *of_the_code(),
+        *of_the_data(),
+    ]
 
 
 def compared() -> list[Relation]:
@@ -161,6 +170,34 @@ def proximal() -> list[Relation]:
             **apart,
         ),
     ]
+
+
+def beginnings() -> list[Relation]:
+    """The first rounds, which random centres make worse."""
+    found = []
+    for column, name in (("ifca", "IFCA"), ("fesem", "FeSEM")):
+        cells: dict[str, Any] = {"source": TEXT, "table": F3, "left": "flexcfl", "right": column, "scale": 1}
+        found += [
+            *each(
+                f"flexcfl/initial-discrepancy-{column}",
+                f"FlexCFL's first discrepancy is below that of {name}",
+                rows=HERE,
+                quantity="first_discrepancy",
+                **cells,
+                **BELOW,
+            ),
+            *each(
+                f"flexcfl/faster-{column}",
+                f"FlexCFL converges faster than {name}: its training loss of the first 100 rounds, over that one's,",
+                rows=MNIST,
+                quantity="early_loss",
+                ratio=True,
+                most=1,
+                strict=True,
+                **cells,
+            ),
+        ]
+    return found
 
 
 def grouping() -> list[Relation]:
