@@ -41,6 +41,7 @@ EXPECTED |= {
     for method in ("cfl", "ifca")
     for piece in ("records.traffic.losses", "summary.bytes_with_evaluation")
 }
+EXPECTED |= {"* records.likeness.*": "there are pictures of rounds 3 and 5, too"}
 
 COMMON = {"data": "digits", "rounds": "5", "lr": "0.1", "selection": "random", "clients_per_round": "8"}
 DRIFT = "drift=swap-all:0.2+incremental:0.5:every=2+join:0.2@3+leave:0.1@4"

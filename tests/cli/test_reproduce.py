@@ -43,7 +43,8 @@ def test_the_list_says_how_far_and_what_is_left(shoal: Shoal) -> None:
     assert (line["cells"], line["done"], line["not_run"], line["cannot_run_here"]) == (3, 0, 2, 1)
     assert line["minutes_left"] == 12 and not line["measured"]  # two cells, two seeds, three minutes each
     text = shoal("reproduce").stdout.splitlines()
-    assert text[1].split() == ["toy/table1", "3", "0", "0", "2", "1", "~12", "Two", "methods"]
+    assert text[1].split() == ["toy/table1", "3", "0", "0", "2", "1", "~12", "min", "Two", "methods"]
+    assert text[2].split() == ["toy/fig1", "1", "0", "0", "1", "0", "~6", "min", "Curves"]
 
 
 @pytest.mark.usefixtures("toy")
@@ -78,14 +79,14 @@ def test_what_is_ahead_is_said_first(shoal: Shoal) -> None:
         shoal("reproduce", f"toy/{name}", "engine=serial", "--budget", "0.000001s").stderr.splitlines()[0]
         for name in ("table1", "fig1")
     )
-    assert table == "runs to play: 4; minutes: ~12"
-    assert figure == "runs to play: 2 (2 of other tables, which are drawn too); minutes: ~6"
+    assert table == "runs to play: 4; time: ~12 min"
+    assert figure == "runs to play: 2 (2 of other tables, which are drawn too); time: ~6 min"
 
 
 @pytest.mark.usefixtures("toy")
 def test_two_runs_side_by_side_print_what_one_by_one_print(shoal: Shoal) -> None:
     both = shoal("reproduce", "toy/table1", "seeds=1", "engine=serial", "jobs=2")
-    assert both.stderr.splitlines()[0] == "runs to play: 2; minutes: ~3" and "2/2 toy/table1/digits/" in both.stderr
+    assert both.stderr.splitlines()[0] == "runs to play: 2; time: ~3 min" and "2/2 toy/table1/digits/" in both.stderr
     shoal("reproduce", "toy/table1", "seeds=1", "engine=serial", "--quiet", "--results", "alone")
     assert shoal("reproduce", "toy/table1", "--list", "seeds=1", "--results", "alone").stdout == both.stdout
 
@@ -136,7 +137,8 @@ def test_a_file_with_a_run_that_lacks_something_is_a_sentence(shoal: Shoal) -> N
 @pytest.mark.usefixtures("toy")
 def test_markdown(shoal: Shoal) -> None:
     text = shoal("reproduce", "toy", "--list", "--format", "markdown").stdout
-    assert "| tweets | fedavg | accuracy, best % | 90.0 | - | - | the data is gone |" in text
+    assert "| tweets | fedavg | accuracy, best % | 90.0 | - | - | cannot run here |" in text
+    assert "tweets cannot be run here: the data is gone" in text
 
 
 @pytest.mark.parametrize(
@@ -146,6 +148,8 @@ def test_markdown(shoal: Shoal) -> None:
         (["toy", "rows=letters"], "shoal: unknown row 'letters'"),
         (["toy", "columns=ifca"], "shoal: unknown column 'ifca'"),
         (["toy", "seeds=0"], "shoal: seeds=0 is not possible: give a whole number from 1 on"),
+        (["toy", "rows="], "shoal: rows= has no value; write rows=VALUE, or leave it out"),
+        (["toys"], "shoal: unknown table 'toys'; did you mean 'toy'? Known: toy. `shoal reproduce` lists all."),
         (["toy", "jobs=many"], "shoal: jobs=many is not possible: give a whole number from 1 on"),
         (["toy", "jobs=2", "engine=ray"], "shoal: jobs= plays runs side by side on this machine, and engine=ray is"),
         (["toy", "lr=0.1"], "shoal: lr= is not a key of reproduce"),

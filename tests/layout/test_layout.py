@@ -36,7 +36,9 @@ def test_named_slices(layout: Layout) -> None:
     assert layout.slices("fc") == (slice(24, 64), slice(64, 69), slice(69, 84), slice(84, 87))
     assert layout.slices("kernels") == (slice(0, 18), slice(24, 64), slice(69, 84))
     assert layout.slices("1.running_var") == (slice(89, 91),)
-    assert layout.take(np.arange(92.0)[None], "last")[0].tolist() == list(range(69, 87))
+    rows = np.arange(92.0)[None]
+    assert layout.take(rows, "last")[0].tolist() == list(range(69, 87))
+    assert np.shares_memory(layout.take(rows, "trainable"), rows)  # one piece: no copy
     assert layout.mask("kernels").sum() == 18 + 40 + 15
     with pytest.raises(BadInput, match="no 'first'"):
         layout.slices("first")

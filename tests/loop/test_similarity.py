@@ -29,9 +29,9 @@ def pictures(got: shoal.Run) -> dict[int, Any]:
     return {r["round"]: r["likeness"] for r in got.history if "likeness" in r}
 
 
-def test_a_picture_at_powers_of_two_and_when_groups_change(toy: Federation) -> None:
-    assert list(pictures(run("fedavg", toy))) == [1, 2, 4]
-    assert list(pictures(run("cfl", toy, split_rounds="3"))) == [1, 2, 3, 4]
+def test_a_picture_of_the_first_rounds_at_powers_of_two_and_when_groups_change(toy: Federation) -> None:
+    assert list(pictures(run("fedavg", toy, rounds=9))) == [1, 2, 3, 4, 5, 8]
+    assert list(pictures(run("cfl", toy, split_rounds="6", rounds=7))) == [1, 2, 3, 4, 5, 6]
     assert next(iter(pictures(run("fedgroup", toy, groups=2)))) == 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 from shoal.errors import BadInput
 from shoal.measures import cosine, pairwise, pairwise_squared_l2, squared_l2
+from shoal.measures.l2 import squared_to_own
 
 
 @settings(max_examples=60, deadline=None)
@@ -53,6 +56,16 @@ def test_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.measures.l2.BLOCK", 1500)
     np.testing.assert_allclose(squared_l2(rows, rows), want, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(pairwise_squared_l2(rows), want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 7, 130, 9001])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_to_the_own_centre_row_by_row_as_in_one_piece(d: int, order: Literal["C", "F"]) -> None:
+    rng = np.random.default_rng(d)
+    rows = np.asarray(rng.normal(size=(12, d)), np.float32, order=order)
+    centres, labels = rng.normal(size=(3, d)), rng.integers(0, 3, 12)
+    whole = np.ascontiguousarray(rows, np.float64) - centres[labels]
+    assert squared_to_own(rows, centres, labels).tolist() == np.square(whole).sum(1).tolist()
 
 
 def test_named_metrics() -> None:

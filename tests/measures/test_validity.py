@@ -118,6 +118,20 @@ def test_weights_below_one_and_no_points() -> None:
     assert within_groups(np.zeros((0, 2)), np.zeros(0, int)).tolist() == []
 
 
+@pytest.mark.parametrize("d", [1, 2, 9, 641])
+def test_within_is_the_same_in_pieces_of_columns(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(d)
+    rows, labels, weights = rng.normal(size=(60, d)).astype(np.float32), rng.integers(0, 3, 60), rng.random(60)
+    want = []
+    for k in range(3):  # by the definition, all columns at once
+        own, share = rows[labels == k].astype(np.float64), weights[labels == k]
+        apart = own - np.average(own, axis=0, weights=share)
+        want.append((share * np.square(apart).sum(1)).sum())
+    assert within_groups(rows, labels, weights).tolist() == want
+    monkeypatch.setattr("shoal.measures.validity.PIECE", 10)
+    assert within_groups(rows, labels, weights).tolist() == want
+
+
 def test_silhouettes_have_no_unit() -> None:
     d = np.abs(np.subtract.outer([0.0, 1.0, 5.0, 7.0], [0.0, 1.0, 5.0, 7.0]))
     labels = np.array([0, 0, 1, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,9 @@ def test_a_run_of_wecfl(tmp_path: Path) -> None:
     rows = np.array([np.concatenate([p.detach().numpy().ravel() for p in model.parameters()]) for model in run.models])
     cosines = rows @ rows.T / np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(rows, axis=1))
     assert found["centroids"][0] == pytest.approx(cosines[np.triu_indices(4, 1)].min(), abs=1e-3)
-    assert [one["round"] for one in found["cosines"]] == [1, 2]
+    assert [one["round"] for one in found["cosines"]] == [1, 2, 3]
     assert found["cosines"][0]["within"][0] > found["cosines"][0]["between"][2]  # the planted groups are apart
-    assert [one["round"] for one in found["maps"]] == [1, 2]
+    assert [one["round"] for one in found["maps"]] == [1, 2, 3]
     one = found["maps"][0]
     assert one["group"] == "".join(str(k) for k in run.history[1]["likeness"]["group"])
     assert len(one["x"]) == len(one["y"]) == 20 and max(map(abs, (*one["x"], *one["y"]))) == 100
@@ -75,10 +76,21 @@ def test_a_run_of_wecfl(tmp_path: Path) -> None:
     )
     assert any("clients with the mean of their group" in part for part in extra_parts(table, known))
     [(name, picture)] = drawings(table, known).items()
-    assert name == "p-t-0.svg" and picture.count("h0") == 2 * 20 and "round 2" in picture
+    assert name == "p-t-0.svg" and picture.count("h0") == 3 * 20 and "round 3" in picture
     drawn = page_of(Paper("p", "A paper", "Nobody 2000", (table,)), known).figures
-    assert [len(figure.rows) for figure in drawn] == [20, 20]
+    assert [len(figure.rows) for figure in drawn] == [20, 20, 20]
     assert drawings(replace(table, panels=(replace(panel, cells=("p/t/r/none",)),)), {"p/t/r/none": (cell, None)}) == {}
+
+
+@pytest.mark.parametrize("rounds", [(1, 2, 4, 8), (1, 2, 3, 4, 5)])
+def test_maps_of_this_and_of_earlier_versions_fit_into_a_picture(rounds: tuple[int, ...]) -> None:
+    cell = Cell("p/t", "r", "a", "wecfl", {"rounds": 9})
+    found = [{"round": t, "group": "01-", "x": [-100, 0, 100], "y": [100, 0, -100]} for t in rounds]
+    known = {cell.name: (cell, Result(cell.settings, {0: {"complete": True, "maps": found}}))}
+    [picture] = drawings(Table("p/t", "A table", (cell,), panels=(Panel("M", "maps", (cell.name,)),)), known).values()
+    assert re.findall(r"round (\d)", picture) == [str(t) for t in rounds] and picture.count("h0") == 3 * len(rounds)
+    places = [(float(x), float(y)) for x, y in re.findall(r"M(\d+) (\d+)h0", picture)]
+    assert len(set(places)) == 3 * len(rounds) and all(0 < x < 520 and 40 < y < 400 for x, y in places)
 
 
 def test_maps_are_kept_of_one_seed(tmp_path: Path) -> None:

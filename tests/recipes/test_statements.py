@@ -179,6 +179,27 @@ def test_a_verdict_says_how_many_seeds_are_missing() -> None:
     assert settled.words == "holds" and settled.settled
 
 
+def test_spreads_over_seeds_are_compared() -> None:
+    """60, 70, 80 and 69, 70, 71 per cent: standard deviations of 10 and 1 points, of the seeds that both have."""
+    asked = relation(least=0, strict=True, spread=True)
+    known = two(accuracies(0.6, 0.7, 0.8), accuracies(0.69, 0.7, 0.71, 0.1), 3)
+    found = judge(asked, known)
+    assert found.ours == pytest.approx(9.0) and (found.says, found.n, found.p) == ("holds", 3, None)
+    assert found.shown == "+9.00, over 3 seeds" and found.settled
+    assert judge(relation(most=0, strict=True, spread=True), known).says == "does not hold"
+    assert judge(asked, two(accuracies(0.6), accuracies(0.7))).says == "not run"  # one seed has no spread
+    assert judge(replace(asked, printed=4.55), known).paper == 4.55
+
+
+def test_fedgsp_must_reach_its_target_within_the_rounds_of_the_run() -> None:
+    [asked] = [r for r in STATEMENTS if r.name == "fedgsp/by-34"]
+    [cell] = [KNOWN[name][0] for name in asked.left]
+    assert cell.rounds == 34 and cell.rounds % cell.keys["eval_every"] == 0  # the last one is tested
+    for best, says in ((0.81, "holds"), (0.79, "does not hold")):
+        run = {"complete": True, "rounds": 34, "figures": {"best_accuracy": best}}
+        assert judge(asked, {**KNOWN, cell.name: (cell, Result(cell.settings, {0: run}))}).says == says
+
+
 def test_fewer_rounds_need_a_target_that_is_reached() -> None:
     never = two({0: {}}, {0: {}}, 1)
     assert judge(relation(most=0, strict=True, quantity="rounds_to_85", scale=1), never).says == "does not hold"

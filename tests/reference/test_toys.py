@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,28 +17,19 @@ from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.layout import Layout
 from shoal.measures import cosine
+from shoal.recipes.toys import Client, Risks, contradicting, descend, federation, xor
 from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.tasks import Gradient, Train
 from shoal.types import EVERYBODY, Array
 
-STEP = 0.1
-
-
-def descend(curvatures_N: Array, minima_ND: Array, sizes_N: Array, rounds: int = 500) -> tuple[Array, Array]:
-    """Federated gradient descent on `a_i/2 |w - c_i|^2` with the package's mean: the end, and the updates there."""
-    w_D = np.full(minima_ND.shape[1], 3.0)
-    for _ in range(rounds):
-        updates_ND = -STEP * curvatures_N[:, None] * (w_D - minima_ND)
-        w_D = w_D + weighted_sum(weighted_mean().shares(updates_ND, sizes_N), updates_ND)
-    return w_D, -STEP * curvatures_N[:, None] * (w_D - minima_ND)
-
 
 def test_incongruent_clients_are_opposed_at_the_joint_optimum() -> None:
     # CFL Fig. 2, left. Equal sizes and curvatures 1 and 3: the optimum is (c_1 + 3 c_2) / 4 = (1.5, 0).
     minima_ND, sizes_N = np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([7, 7])
-    w_D, updates_ND = descend(np.array([1.0, 3.0]), minima_ND, sizes_N)
-    np.testing.assert_allclose(w_D, [1.5, 0.0], atol=1e-9)
+    end = descend(Risks(np.array([1.0, 3.0]), minima_ND), sizes_N)
+    updates_ND = end.updates_ND
+    np.testing.assert_allclose(end.end_D, [1.5, 0.0], atol=1e-9)
     # Both updates are 0.15 long, in opposite directions: -0.1 * 1 * 1.5 and -0.1 * 3 * (-0.5).
     np.testing.assert_allclose(updates_ND, [[-0.15, 0.0], [0.15, 0.0]], atol=1e-9)
     np.testing.assert_allclose(cosine(updates_ND), [[1, -1], [-1, 1]], atol=1e-9)
@@ -50,11 +41,21 @@ def test_incongruent_clients_are_opposed_at_the_joint_optimum() -> None:
 
 def test_congruent_clients_come_to_rest() -> None:
     # CFL Fig. 2, right. One minimum, different curvatures and sizes: all updates vanish there, and nothing is split.
-    w_D, updates_ND = descend(np.array([1.0, 3.0]), np.array([[2.0, 1.0]] * 2), np.array([7, 70]))
-    np.testing.assert_allclose(w_D, [2.0, 1.0], atol=1e-9)
-    found = cfl_criteria(updates_ND, np.array([7, 70]), eps1=0.01, eps2=0.1)
+    end = descend(Risks(np.array([1.0, 3.0]), np.array([[2.0, 1.0]] * 2)), np.array([7, 70]))
+    np.testing.assert_allclose(end.end_D, [2.0, 1.0], atol=1e-9)
+    found = cfl_criteria(end.updates_ND, np.array([7, 70]), eps1=0.01, eps2=0.1)
     assert not found.split
     assert found.max_norm < 1e-9
+
+
+def test_congruent_clients_come_to_rest_where_both_risks_are_least() -> None:
+    # CFL Fig. 2, right, as it is drawn: discs of radius 1.4 around (0, 0) and (2, 0) share an area, and it ends there.
+    minima_ND, radii_N, sizes_N = np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([1.4, 1.4]), np.array([7, 7])
+    end = descend(Risks(np.array([1.0, 3.0]), minima_ND, radii_N), sizes_N)
+    assert (np.linalg.norm(end.end_D - minima_ND, axis=1) <= 1.4 + 1e-6).all()
+    found = cfl_criteria(end.updates_ND, sizes_N, eps1=0.01, eps2=0.1)
+    assert not found.split
+    assert found.max_norm < 1e-6
 
 
 def test_two_kinds_of_clients_are_cut_apart() -> None:
@@ -63,31 +64,23 @@ def test_two_kinds_of_clients_are_cut_apart() -> None:
     kind_N = np.array([0, 1, 0, 1, 0, 0, 1, 0, 1])
     minima_ND = 2.0 * kind_N[:, None] * np.array([1.0, 0.0]) + 0.05 * rng.normal(size=(9, 2))
     sizes_N = rng.integers(5, 20, 9)
-    _, updates_ND = descend(np.ones(9), minima_ND, sizes_N)
+    updates_ND = descend(Risks(np.ones(9), minima_ND), sizes_N).updates_ND
     assert cfl_criteria(updates_ND, sizes_N, eps1=0.01, eps2=0.05).split
     cut = bipartition(cosine(updates_ND))
     assert cut.labels_N.tolist() == kind_N.tolist()
     assert cut.cross < -0.9
 
 
-def xor() -> Federation:
-    """CFL Fig. 1: a linear model cannot learn XOR, but each half of the clients sees a linear problem."""
-    rng = np.random.default_rng(0)
-    arrays = {}
-    for i in range(8):
-        x = rng.choice([-1.0, 1.0], size=(40, 2)) + 0.2 * rng.normal(size=(40, 2))
-        x[:, 1] = np.where(i % 2, 1, -1) * np.abs(x[:, 1])  # clients of one kind have x_2 > 0, of the other x_2 < 0
-        arrays[f"c{i}"] = (x.astype(np.float32), (x[:, 0] * x[:, 1] > 0).astype(int))
-    return replace(Federation.from_arrays(arrays, test=0.25), truth=np.arange(8) % 2)
-
-
-def test_federated_xor() -> None:
+@pytest.mark.parametrize(("toy", "most"), [(xor, 0.75), (contradicting, 0.6)])
+def test_one_model_cannot_fit_two_groups_and_two_can(toy: Callable[[], list[Client]], most: float) -> None:
+    # CFL Fig. 1: a linear model cannot learn XOR, and none can learn labels that contradict each other.
     keys = {"eps1": 0.1, "eps2": 0.2, "lr": 0.5, "batch": 1000, "epochs": 1, "rounds": 15}
+    clients = federation(toy())
     one, many = (
-        shoal.run(name, xor(), lambda: nn.Linear(2, 2, bias=False), engine=Serial(), selection="all", **own)  # type: ignore[arg-type]
+        shoal.run(name, clients, lambda: nn.Linear(2, 2, bias=False), engine=Serial(), selection="all", **own)  # type: ignore[arg-type]
         for name, own in (("fedavg", {k: v for k, v in keys.items() if "eps" not in k}), ("cfl", keys))
     )
-    assert one.history[-1]["accuracy"] < 0.75
+    assert one.history[-1]["accuracy"] < most
     assert many.history[-1]["ari"] == 1
     assert many.history[-1]["accuracy"] == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import click
@@ -50,6 +51,19 @@ Environment: SHOAL_DATA=DIR  a folder with <name>.npz data sets
 """
 
 
+class Plain(click.HelpFormatter):
+    """Help as plain text: Typer puts a backslash before brackets for Rich, also where Rich does not print."""
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(first, second.replace("\\[", "[")) for first, second in rows], col_max, col_spacing)
+
+
+class PlainContext(click.Context):
+    """Of commands whose help is plain text."""
+
+    formatter_class = Plain
+
+
 class Commands(TyperGroup):
     """The commands. A word that is a Python file is imported before any of them looks at the others."""
 
@@ -58,6 +72,12 @@ class Commands(TyperGroup):
         if files:
             guarded(import_files)(files)
         return super().parse_args(ctx, [word for word in args if word not in files])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            found.context_class = PlainContext
+        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.console import QuietOption, echo, err, out
+from shoal.cli.console import echo, err, out
 from shoal.cli.failures import Interrupted, guarded
 from shoal.errors import BadInput, ShoalError
 
@@ -42,9 +42,10 @@ Words = Annotated[
     typer.Argument(
         metavar="TABLE|KEY=VALUE",
         help="Tables, figures or papers to run (flexcfl/table3); rows=, columns=, seeds= choose cells; jobs=4 plays "
-        "four runs side by side. None: the list.",
+        "four runs side by side; engine=, workers= are as for run. None: the list.",
     ),
 ]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 ShapeOption = Annotated[Shape, typer.Option("--format", help="text, markdown, or json for programs.")]
 Budget = Annotated[str | None, typer.Option(metavar="TIME", help="Stop cleanly after 90s, 150m or 8h.")]
 ListOption = Annotated[bool, typer.Option("--list", help="Only show what there is; run nothing.")]
@@ -78,6 +79,9 @@ class Asked:
     def read(cls, words: Sequence[str]) -> Asked:
         tables = tuple(word.strip("/") for word in words if "=" not in word)
         pairs = dict(word.split("=", 1) for word in words if "=" in word)
+        empty = next((key for key, value in pairs.items() if not value), None)
+        if empty is not None:
+            raise BadInput(f"{empty}= has no value; write {empty}=VALUE, or leave it out")
         rows, columns = (tuple(filter(None, pairs.pop(key, "").split(","))) for key in ("rows", "columns"))
         seeds, workers, jobs = (whole(key, pairs.pop(key, None)) for key in ("seeds", "workers", "jobs"))
         engine = pairs.pop("engine", "local")

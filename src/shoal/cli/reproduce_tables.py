@@ -15,9 +15,9 @@ from shoal.recipes.relations import Verdict, judge, known_cells
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
-    from shoal.recipes.records import Cell, Table
+    from shoal.recipes.records import Cell, Quantity, Table
     from shoal.recipes.single import Job
-    from shoal.recipes.store import Store
+    from shoal.recipes.store import Result, Store
 
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 
@@ -25,16 +25,16 @@ HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
     """Every table and figure: how many cells, how far they are, and what is left to run here."""
     known = paces([(cell, store.load(cell)) for cell in every_cell()])
-    lines = [list_line(t, [c for c in cells if c.table == t.name], store, seeds, known) for t in tables]
+    lines = [list_line(t, shown_under(t, [t], cells), store, seeds, known) for t in tables]
     if shape == "json":
         emit({"kind": "recipes", "tables": lines})
         return
-    heads = ("table", "cells", "done", "partial", "not run", "cannot", "minutes left", "shows")
+    heads = ("table", "cells", "done", "partial", "not run", "cannot", "time left", "shows")
     rows = [
         (
             line["table"],
             *(str(line[name]) for name in ("cells", "done", "partial", "not_run", "cannot_run_here")),
-            f"{'' if line['measured'] else '~'}{line['minutes_left']:,.0f}",
+            long_time(line["minutes_left"], line["measured"]),
             line["title"],
         )
         for line in lines
@@ -46,8 +46,23 @@ def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seed
     echo(out(), "\nRun one:  shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2")
     echo(
         out(),
-        "Minutes go by runs of the same row, or data and model, in results/; ~: where there is none, by an estimate.",
+        "Figures count the cells that they draw, also of other tables. Times go by runs of the same row, or data and "
+        "model,\nin results/; ~: where there is none, by an estimate. jobs=N plays N runs side by side.",
     )
+
+
+def long_time(minutes: float, measured: bool) -> str:
+    """A time in the unit that suits it.
+
+    >>> long_time(0, True), long_time(12.4, False), long_time(600, True), long_time(137_615, False)
+    ('-', '~12 min', '10 h', '~96 days')
+    """
+    if not minutes:
+        return "-"
+    sign = "" if measured else "~"
+    if minutes < 100:
+        return f"{sign}{max(minutes, 1):.0f} min"
+    return f"{sign}{minutes / 60:.0f} h" if minutes < 48 * 60 else f"{sign}{minutes / 60 / 24:,.0f} days"
 
 
 def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None, known: Paces) -> dict[str, Any]:
@@ -77,9 +92,8 @@ def ahead(todo: Sequence[Job], tables: Sequence[Table], store: Store, seeds: int
     mine = {table.name for table in tables}
     drawn = sum(job.cell.table not in mine for job in todo)
     others = f" ({drawn} of other tables, which are drawn too)" if drawn else ""
-    sign = "" if all(measured for _, measured in costs) else "~"
-    minutes = sum(minutes for minutes, _ in costs) / min(jobs, len(todo))
-    return f"runs to play: {len(todo)}{others}; minutes: {sign}{max(minutes, 1):,.0f}"
+    took = long_time(sum(minutes for minutes, _ in costs) / min(jobs, len(todo)), all(known for _, known in costs))
+    return f"runs to play: {len(todo)}{others}; time: {took}"
 
 
 def every_cell() -> list[Cell]:
@@ -98,14 +112,24 @@ def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, se
         return
     for one in tables:
         rows = text_rows(one, shown_under(one, tables, cells), store, seeds)
-        if shape == "markdown":
-            echo(out(), f"## {one.name}: {one.title}\n\n{grid(HEADS, rows)}\n")
-        else:
-            echo(out(), f"{one.name}: {one.title}", style="bold")
-            echo(out(), aligned(HEADS, rows))
-            echo(out())
+        drawn = (grid if shape == "markdown" else aligned)(HEADS, rows) if rows else ""
+        words = "\n\n".join(filter(None, (drawn, *remarks_of(one, shown_under(one, tables, cells)))))
+        echo(
+            out(), f"## {one.name}: {one.title}\n" if shape == "markdown" else f"{one.name}: {one.title}", style="bold"
+        )
+        echo(out(), f"{words}\n")
     if found:
         print_verdicts(found, shape)
+
+
+def remarks_of(table: Table, cells: Sequence[Cell]) -> list[str]:
+    """What stands below the cells of a table: why some cannot be run, and where else it is shown."""
+    reasons: dict[str, list[str]] = {}
+    for cell in cells:
+        rows = reasons.setdefault(cell.why_not, [])
+        rows += [cell.row] if cell.why_not and cell.row not in rows else []
+    found = [f"{', '.join(rows)} cannot be run here: {why}" for why, rows in reasons.items() if rows]
+    return [*found, *([f"See {table.elsewhere}"] if table.elsewhere else [])]
 
 
 def shown_under(table: Table, tables: Sequence[Table], cells: Sequence[Cell]) -> list[Cell]:
@@ -176,11 +200,12 @@ def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
     rows: list[tuple[str, ...]] = []
     for cell in cells:
         result = store.load(cell)
-        state = progress_of(cell, result) if result else ""
-        state = state or cell.why_not or state_of(cell, result, seeds)
+        state = progress_of(cell, result) or state_of(cell, result, seeds)
         row = cell.row if cell.table == table.name else f"{cell.table.split('/')[1]}/{cell.row}"
-        for quantity in table.quantities:
+        for number, quantity in enumerate(table.quantities):
             figure = figure_of(cell, quantity, result)
+            if number and figure.is_empty:  # a quantity that neither has, such as of another kind of method
+                continue
             rows.append((row, cell.column, quantity.head, figure.published, figure.ours, figure.difference, state))
     return rows
 
@@ -197,12 +222,17 @@ def json_lines(table: Table, cells: Sequence[Cell], store: Store, seeds: int | N
                 "state": state_of(cell, result, seeds),
                 "paper": dict(cell.paper),
                 "ours": {name: {"mean": f.mean, "std": f.std, "n": f.n} for name, f in figures.items()},
-                "values": {} if result is None else {q.name: result.values(q.name) for q in table.quantities},
+                "values": {} if result is None else {q.name: in_units(q, result) for q in table.quantities},
                 "departures": list(cell.departures),
                 "note": cell.note or cell.why_not,
             }
         )
     return lines
+
+
+def in_units(quantity: Quantity, result: Result) -> dict[int, float]:
+    """The values of every seed in the unit of the paper's figure and of our mean."""
+    return {seed: round(quantity.scale * value, 6) for seed, value in result.values(quantity.name).items()}
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

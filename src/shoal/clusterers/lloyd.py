@@ -55,13 +55,15 @@ def e_step(rows_ND: Array, centres_KD: Array) -> Array:
     rows_ND, centres_KD = np.asarray(rows_ND), np.asarray(centres_KD, np.float64)
     middle_D = centres_KD.mean(0)
     shifted_KD = centres_KD - middle_D
-    constant_K = np.square(shifted_KD).sum(1) + 2 * shifted_KD @ middle_D
+    twice_KD = 2 * shifted_KD
+    constant_K = np.square(shifted_KD).sum(1) + twice_KD @ middle_D
+    longest, farthest = np.abs(shifted_KD).sum(1).max(), np.abs(middle_D).max()
     labels_N = np.zeros(len(rows_ND), np.int64)
     for here, block in in_blocks(rows_ND):
-        score = constant_K - 2 * block @ shifted_KD.T  # |x - c|^2 less what all centres share
+        score = constant_K - block @ twice_KD.T  # |x - c|^2 less what all centres share
         labels_N[here] = score.argmin(1)
-        largest = max(np.abs(block).max(), np.abs(middle_D).max())
-        slack = ROUNDING * (largest * np.abs(shifted_KD).sum(1).max() + np.abs(score).max())
+        largest = max(block.max(), -block.min(), farthest)
+        slack = ROUNDING * (largest * longest + np.abs(score).max())
         tied = score <= score.min(1, keepdims=True) + slack
         for i in np.flatnonzero(tied.sum(1) > 1):
             near_K = np.flatnonzero(tied[i])

@@ -150,8 +150,7 @@ class Layout:
 
     @cached_property
     def _digest(self) -> str:
-        text = repr((self.probe, self.parts, self.outputs, str(self.dtype)))
-        found = hashlib.blake2b(text.encode(), digest_size=8)
+        found = hashlib.blake2b(repr((self.probe, self.parts, self.outputs, str(self.dtype))).encode(), digest_size=8)
         for name, p in self.probe.named_parameters():
             if not p.requires_grad and p.numel() and bool((p != p.reshape(-1)[0]).any()):  # drawn, or read from a file
                 found.update(name.encode() + bytes(p.detach().contiguous().view(torch.uint8).numpy()))
@@ -225,7 +224,7 @@ class Layout:
         return tuple(slice(p.start, p.stop) for p in chosen)
 
     def take(self, rows_NP: Array, name: str) -> Array:
-        """The named part of each row, one after the other.
+        """The named part of each row, one after the other; a part in one piece is not copied.
 
         Args:
             rows_NP: Vectors.
@@ -234,7 +233,8 @@ class Layout:
         Returns:
             N rows.
         """
-        return np.concatenate([rows_NP[:, s] for s in self.slices(name)], axis=1)
+        pieces = [rows_NP[:, s] for s in self.slices(name)]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
 
     def mask(self, name: str) -> Array:
         """True where the vector belongs to the named part."""

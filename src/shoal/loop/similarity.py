@@ -16,23 +16,33 @@ from shoal.table import Serving
 from shoal.types import Array, Record, Representation
 
 MAX_CLIENTS = 200  # clients in a picture, which then takes about 35 kB
+FIRST = 5  # rounds that all have a picture: WeCFL's paper shows these
 BLOCK = 1 << 22  # numbers that are held in float64 at a time: 32 MB
 
 
 def needs_picture(t: int, before: Serving | None, after: Serving, ids: tuple[str, ...]) -> bool:
-    """Whether a round gets a picture: rounds 0, 1, 2, 4, 8 and so on, and rounds in which a client changes groups.
+    """Whether a round gets a picture: rounds 0 to 5, 8, 16 and so on, and rounds in which a client changes groups.
 
     >>> from shoal.table import Table
     >>> a, b = (Serving(np.zeros((2, 1)), Table(("x",), np.array([k]))) for k in (0, 1))
-    >>> [needs_picture(t, a, a, ("x",)) for t in (4, 5)], needs_picture(5, a, b, ("x",))
-    ([True, False], True)
+    >>> [needs_picture(t, a, a, ("x",)) for t in (5, 6, 8)], needs_picture(6, a, b, ("x",))
+    ([True, False, True], True)
     """
-    if t & (t - 1) == 0:
+    if is_pictured(t):
         return True
     if before is None or not after.is_grouped:
         return False
     old_N, new_N = before.which(ids), after.which(ids)
     return bool(((old_N != new_N) & (old_N >= 0) & (new_N >= 0)).any())
+
+
+def is_pictured(t: int) -> bool:
+    """Whether a round has a picture whatever happens in it.
+
+    >>> [t for t in range(40) if is_pictured(t)]
+    [0, 1, 2, 3, 4, 5, 8, 16, 32]
+    """
+    return t <= FIRST or t & (t - 1) == 0
 
 
 def similarity_part(record: Record, serving: Serving, federation: Source, layout: Layout, seed: int) -> Row:

@@ -43,6 +43,28 @@ def squared_l2(rows_ND: Array, centres_KD: Array) -> Array:
     return squared_NK
 
 
+def squared_to_own(rows_ND: Array, centres_KD: Array, labels_N: Array) -> Array:
+    """`|x_i - c_{k_i}|^2` by the differences themselves, in float64: one row at a time, which a cache holds.
+
+    Args:
+        rows_ND: One point per client.
+        centres_KD: The centres.
+        labels_N: The centre of each client.
+
+    Returns:
+        N squared distances.
+
+    >>> squared_to_own(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[3.0, 0], [0.0, 1]]), np.array([1, 0])).tolist()
+    [1.0, 16.0]
+    """
+    rows_ND, centres_KD = np.asarray(rows_ND), np.asarray(centres_KD, np.float64)
+    squared_N, apart_D = np.empty(len(rows_ND)), np.empty(rows_ND.shape[1])
+    for i, (row_D, k) in enumerate(zip(rows_ND, np.asarray(labels_N), strict=True)):
+        np.square(np.subtract(row_D, centres_KD[k], out=apart_D), out=apart_D)
+        squared_N[i] = apart_D.sum()
+    return squared_N
+
+
 def pairwise_squared_l2(rows_ND: Array) -> Array:
     """The same between all rows: N x N, symmetric, zero diagonal.
 

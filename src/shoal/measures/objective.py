@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.measures.l2 import squared_to_own
 from shoal.types import Array
 
 
@@ -44,7 +45,5 @@ def wecfl_objective(rows_NP: Array, centres_KP: Array, labels_N: Array, weights_
     >>> wecfl_objective(np.array([[0.0], [2.0]]), np.array([[1.0]]), np.array([0, 0]), np.array([1.0, 3.0]))
     1.0
     """
-    centres_KP = np.asarray(centres_KP, np.float64)
-    pairs = zip(np.asarray(rows_NP), np.asarray(labels_N), strict=True)
-    own_N1 = np.array([[np.square(row_P - centres_KP[k]).sum()] for row_P, k in pairs])
-    return objective(own_N1, np.zeros(len(own_N1), int), weights_N)
+    own_N = squared_to_own(rows_NP, centres_KP, labels_N)
+    return objective(own_N[:, None], np.zeros(len(own_N), int), weights_N)

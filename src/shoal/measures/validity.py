@@ -10,12 +10,13 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from shoal.errors import BadInput, unknown
-from shoal.measures.l2 import pairwise_squared_l2
+from shoal.measures.l2 import pairwise_squared_l2, squared_to_own
 from shoal.types import Array
 
 Criterion = Literal["silhouette", "gap", "within"]
 Cluster = Callable[[Array, int, np.random.Generator], Array]  # points, number of groups, randomness -> labels
 
+PIECE = 1 << 12  # columns that are averaged at a time, which a cache holds
 REFERENCES = 10  # uniform samples the gap statistic compares with
 FEW = 0.1  # share of the clients who may stand between groups that stand out
 
@@ -68,15 +69,17 @@ def within_groups(rows_ND: Array, labels_N: Array, weights_N: Array | None = Non
     >>> within_groups(np.array([[0.0], [2.0], [10.0]]), np.array([0, 0, 2])).tolist()
     [2.0, 0.0, 0.0]
     """
-    rows_ND, labels_N = np.asarray(rows_ND, np.float64), np.asarray(labels_N)
+    rows_ND, labels_N = np.asarray(rows_ND), np.asarray(labels_N)
     weights_N = np.ones(len(rows_ND)) if weights_N is None else np.asarray(weights_N, np.float64)
-    sums_K = np.zeros(int(labels_N.max(initial=-1)) + 1)
-    for k in np.unique(labels_N):
-        mine = labels_N == k
+    members_K = [labels_N == k for k in range(int(labels_N.max(initial=-1)) + 1)]
+    means_KD = np.zeros((len(members_K), rows_ND.shape[1]))
+    pieces = np.array_split(rows_ND, max(rows_ND.shape[1] // PIECE, 1), axis=1)
+    for k, mine in enumerate(members_K):
         if weights_N[mine].sum() > 0:
-            mean_D = np.average(rows_ND[mine], axis=0, weights=weights_N[mine])
-            sums_K[k] = (weights_N[mine] * np.square(rows_ND[mine] - mean_D).sum(1)).sum()
-    return sums_K
+            means = [np.average(piece[mine], axis=0, weights=weights_N[mine]) for piece in pieces]
+            means_KD[k] = np.concatenate(means)
+    parts_N = weights_N * squared_to_own(rows_ND, means_KD, labels_N)
+    return np.array([parts_N[mine].sum() for mine in members_K])
 
 
 def silhouette(distances_NN: Array, labels_N: Array) -> float:

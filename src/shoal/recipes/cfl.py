@@ -93,8 +93,14 @@ def figure3() -> tuple[Cell, ...]:
     )
 
 
-def curves_of(net: str) -> tuple[str, ...]:
-    return tuple(f"cfl/fig3/{net}/{column}" for column in FIG3)
+def panels_of(net: str) -> tuple[Panel, ...]:
+    """Accuracies of all columns, and similarities of the two that split."""
+    names = {column: f"cfl/fig3/{net}/{column}" for column in FIG3}
+    alike = ("split-rounds", "default")
+    return (
+        Panel(f"accuracy, {net}", "accuracy", tuple(names.values())),
+        *(Panel(f"similarities, {net}, {column}", "similarities", (names[column],)) for column in alike),
+    )
 
 
 NOTEBOOK_ABOUT = """Ten clients with 10,000 handwritten characters, labels by Dir(1), the images of five turned by 180
@@ -113,14 +119,28 @@ PAPER = Paper(
     "Clustered Federated Learning",
     "Sattler, Müller, Samek; NeurIPS workshop on federated learning 2019, with the notebook of the authors",
     (
-        Table("cfl/fig1", "Two toys that one model cannot fit", elsewhere="tests/reference/test_toys.py"),
-        Table("cfl/fig2", "Incongruent and congruent risks", elsewhere="tests/reference/test_toys.py"),
+        Table(
+            "cfl/fig1",
+            "Two toys that one model cannot fit",
+            panels=(Panel("Federated XOR", "xor"), Panel("Contradicting labels", "contradicting")),
+            about="The toys are ours, after the figure: eight clients in two groups. A test trains on both: CFL finds "
+            "the groups and fits them, one linear model for all does not.",
+            elsewhere="tests/reference/test_toys.py",
+        ),
+        Table(
+            "cfl/fig2",
+            "Incongruent and congruent risks",
+            panels=(Panel("Incongruent risks", "incongruent"), Panel("Congruent risks", "congruent")),
+            about="Ways of federated gradient descent with two clients whose risks have curvatures 1 and 3; arrows are "
+            "updates. Congruent risks are both least in the grey area. A test has the closed form.",
+            elsewhere="tests/reference/test_toys.py",
+        ),
         Table(
             "cfl/fig3",
             "Permuted labels on CIFAR-10, 20 clients in four groups",
             figure3(),
             (LAST, GROUPS, ARI),
-            tuple(Panel(f"accuracy, {net}", "accuracy", curves_of(net)) for net in NETS),
+            tuple(panel for net in NETS for panel in panels_of(net)),
             elsewhere="docs/results/earlier.md",
             about="Splits at rounds 50, 100 and 150 as in the figure, and where Shoal's own rule splits.",
         ),

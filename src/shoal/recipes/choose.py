@@ -32,7 +32,9 @@ def tables_named(papers: Mapping[str, Paper], names: Sequence[str]) -> list[Tabl
     for name in names:
         mine = [t for t in every if t.name == name or t.name.startswith((f"{name}/", f"{name}-"))]
         if not mine:
-            raise unknown("table", name, (*papers, *(table.name for table in every)))
+            paper = papers.get(name.split("/")[0])
+            known = [table.name for table in paper.tables] if paper else list(papers)
+            raise unknown("table", name, known, "`shoal reproduce` lists all.")
         found |= {table.name: table for table in mine}
     return list(found.values())
 

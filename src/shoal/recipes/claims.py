@@ -29,7 +29,9 @@ class Relation:
         quantity: What is compared.
         scale: What values are multiplied with to be in the paper's units.
         ratio: Left over right instead of left minus right.
+        spread: Of standard deviations over seeds instead of means.
         strict: The bound itself is not enough: "above" and not "not below".
+        printed: The paper's figure, where it does not follow from those of the cells.
         ours: It is a statement of ours, not of the paper, and counted apart.
         cause: What is behind it if it does not hold here; empty: that is not known yet.
         why: How we know.
@@ -51,6 +53,8 @@ class Relation:
     quantity: str = ACCURACY
     scale: float = 100.0
     ratio: bool = False
+    spread: bool = False
+    printed: float | None = None
     strict: bool = False
     ours: bool = False
     cause: Cause = ""

@@ -1,23 +1,24 @@
-"""Panels of figures as small SVG texts: mean curves of cells over rounds, traffic and maps."""
+"""Panels of figures as small SVG texts: mean curves of cells over rounds, traffic, maps and scenes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from shoal.recipes.drawn_scenes import drawn_scene, on_paper
 from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
 from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Table
 from shoal.recipes.relations import Known
+from shoal.recipes.scene_of import is_scene, scene_of
+from shoal.recipes.spans import span
 from shoal.recipes.store import differs
-from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, round_up, rule, text
-from shoal.report.theme import LIGHT
+from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, rule, text
 
 __all__ = ["drawings"]
 
 LINE = 15  # pixels between lines of the legend
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#c05a94", "#3aa0dc", "#d79a00", "#7256b2", "#858a1f", "#8a2a55", "#7a7f87"]
 DASHES = ("", "6 3", "2 3")
-TILES = ((0, 0), (1, 0), (0, 1), (1, 1))  # of a picture with four maps
+TILES = 6  # maps of a picture at most, in two rows
 
 
 def drawings(table: Table, known: Known) -> dict[str, str]:
@@ -32,14 +33,22 @@ def drawings(table: Table, known: Known) -> dict[str, str]:
     """
     found = {}
     for number, panel in enumerate(table.panels):
-        picture_ = DRAWN.get(panel.curve, drawing)(panel, known)
+        picture_ = drawn_panel(panel, known)
         if picture_:
             found[f"{table.name.replace('/', '-')}-{number}.svg"] = picture_
     return found
 
 
+def drawn_panel(panel: Panel, known: Known) -> str:
+    """One panel of any kind; empty if nothing of it was run."""
+    if is_scene(panel):
+        scene = scene_of(panel, known)
+        return drawn_scene(panel.title, scene) if scene is not None else ""
+    return DRAWN.get(panel.curve, drawing)(panel, known)
+
+
 def drawing(panel: Panel, known: Known) -> str:
-    """One panel; empty if none of its cells was run."""
+    """Curves over rounds; empty if none of its cells was run."""
     unit, scale = SHOWN[panel.curve]
     curves = []
     for k, name in enumerate(panel.cells):
@@ -55,24 +64,13 @@ def drawing(panel: Panel, known: Known) -> str:
     rising = panel.curve in ("accuracy", "ari")  # such curves leave room below, others above
     top = HEIGHT - 62 - LINE * (len(curves) - 1) if rising else TOP + 14
     for place, (k, name, points) in enumerate(curves):
-        colour, dashes = COLOURS[k % 10], DASHES[k // 10 % len(DASHES)]
+        shade, dashes = on_paper(k), DASHES[k // 10 % len(DASHES)]
         path = " ".join("{:.1f},{:.1f}".format(*axes.at(*point)) for point in points)
         style = f' stroke-dasharray="{dashes}"' if dashes else ""
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"{style}/>')
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{shade}" stroke-width="1.6"{style}/>')
         y, x = top + LINE * place, LEFT + 0.62 * (WIDTH - LEFT - RIGHT)
-        parts += [rule(x, y - 4, x + 18, y - 4, colour, 2), text(x + 24, y, name, "start")]
+        parts += [rule(x, y - 4, x + 18, y - 4, shade, 2), text(x + 24, y, name, "start")]
     return picture(parts)
-
-
-def span(values: Sequence[float]) -> tuple[float, float]:
-    """Round ends of an axis for some values.
-
-    >>> span([81.0, 94.5]), span([3.0])
-    ((80.0, 95.0), (3.0, 4.0))
-    """
-    step = round_up((max(values) - min(values)) / 5 or 1.0)
-    low, high = step * (min(values) // step), step * -(-max(values) // step)
-    return low, high if high > low else low + step
 
 
 def traffic(panel: Panel, known: Known) -> str:
@@ -84,26 +82,28 @@ def traffic(panel: Panel, known: Known) -> str:
     axes = Axes((0.0, right), span([spot.y for spot in found]))
     parts = axes.draw(panel.title, *TRAFFIC)
     for spot in found:
-        (x, y), colour = axes.at(spot.x, spot.y), COLOURS[spot.number % 10]
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>')
-        parts.append(text(x + 7, y + 4, spot.name, "start", colour=colour))
+        (x, y), shade = axes.at(spot.x, spot.y), on_paper(spot.number)
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{shade}"/>')
+        parts.append(text(x + 7, y + 4, spot.name, "start", colour=shade))
     return picture(parts)
 
 
 def maps(panel: Panel, known: Known) -> str:
-    """Up to four maps of clients, coloured by group."""
-    found = maps_of(panel, known)[: len(TILES)]
+    """Up to six maps of clients, coloured by group."""
+    found = maps_of(panel, known)[:TILES]
     if not found:
         return ""
     parts = [text(WIDTH / 2, 22, panel.title, size=14)]
-    wide, high = WIDTH / 2, (HEIGHT - TOP) / 2
-    for one, (column, row) in zip(found, TILES, strict=False):
-        middle, centre, half = (column + 0.5) * wide, TOP + (row + 0.54) * high, 0.42 * high
+    columns = max(2, -(-len(found) // 2))
+    wide, high = WIDTH / columns, (HEIGHT - TOP) / 2
+    half, dot = 0.42 * min(wide, high), 4 if columns == 2 else 3
+    for number, one in enumerate(found):
+        row, column = divmod(number, columns)
+        middle, centre = (column + 0.5) * wide, TOP + (row + 0.54) * high
         parts.append(text(middle, TOP + row * high + 8, f"round {one['round']}"))
         for group, places in groups_of(one).items():
             dots = "".join(f"M{middle + half * x / 100:.0f} {centre - half * y / 100:.0f}h0" for x, y in places)
-            colour = COLOURS[group % 10] if group >= 0 else LIGHT["line"]
-            parts.append(f'<path d="{dots}" stroke="{colour}" stroke-width="4" stroke-linecap="round"/>')
+            parts.append(f'<path d="{dots}" stroke="{on_paper(group)}" stroke-width="{dot}" stroke-linecap="round"/>')
     return picture(parts)
 
 

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from shoal.recipes.html_scenes import scene_figure
 from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages import HOW, REASONS, VERDICTS, count_sentence, reason_rows, verdict_rows
 from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.recipes.relations import Known, judge
+from shoal.recipes.scene_of import is_scene, scene_of
 from shoal.recipes.statements import STATEMENTS
 from shoal.recipes.store import differs
 from shoal.report import write
@@ -81,8 +83,11 @@ def sheet_rows(table: Table, known: Known) -> list[list[str]]:
 
 
 def panel_figures(table: Table, number: int, panel: Panel, known: Known) -> list[Figure | NoFigure]:
-    """A panel: curves, points of traffic, or a map for each round that has one."""
+    """A panel: curves, a scene, points of traffic, or a map for each round that has one."""
     key = f"{table.name.replace('/', '-')}-{number}"
+    if is_scene(panel):
+        scene = scene_of(panel, known)
+        return [NoFigure(key, panel.title, NOT_RUN) if scene is None else scene_figure(key, panel.title, scene)]
     if panel.curve == "traffic":
         return [traffic_figure(key, panel, known)]
     if panel.curve == "maps":

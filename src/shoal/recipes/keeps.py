@@ -16,7 +16,7 @@ from shoal.types import Array
 __all__ = ["KEEPS"]
 
 BUFFERS = ("running_", "num_batches")  # what batch norm counts is no weight
-MAPPED = (1, 2, 4, 8)  # rounds; records have a picture of these and of rounds in which a client moved
+MAPPED = (1, 2, 3, 4, 5)  # rounds, as in the figures of WeCFL; records have a picture of each
 LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 

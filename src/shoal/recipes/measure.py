@@ -80,6 +80,7 @@ def figures(history: History, known: Mapping[str, Any]) -> dict[str, Any]:
     validated = history.best("val_accuracy")
     if validated is not None:
         found["best_val_accuracy"] = rounded(validated["val_accuracy"])
+    found.update(drift_noticed(history))
     for percent in TARGETS:
         first = history.first(percent / 100)
         if first is None:
@@ -90,6 +91,21 @@ def figures(history: History, known: Mapping[str, Any]) -> dict[str, Any]:
             if spent is not None:
                 found[f"{name}_to_{percent}"] = rounded(spent)
     return found
+
+
+def drift_noticed(history: History) -> dict[str, float]:
+    """Of a method that looks for drift: how often clients' data changed, and how many found it out, for one change.
+
+    Rounds count in which everybody has a model; who has none yet is not asked.
+
+    >>> rows = [{"round": t, "drifted": 4, "measures": {"shifted": t}} for t in (1, 2)]
+    >>> drift_noticed(History(rows))
+    {'drifted': 8, 'noticed': 0.375}
+    """
+    asked = [row for row in history if "shifted" in row.get("measures", {}) and not row.get("partial")]
+    drifted = sum(row.get("drifted", 0) for row in asked)
+    noticed = sum(row["measures"]["shifted"] for row in asked)
+    return {"drifted": drifted, "noticed": round(noticed / drifted, 4)} if drifted else {}
 
 
 def curves(history: History, points: int, more: tuple[str, ...] = ()) -> dict[str, list[float | None]]:

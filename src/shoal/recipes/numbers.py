@@ -58,6 +58,11 @@ class Figure:
         return f"{self.mean:.{self.digits}f}{spread} ({self.n}{of})"
 
     @property
+    def is_empty(self) -> bool:
+        """Whether neither the paper nor we have it."""
+        return self.published == self.ours == "-"
+
+    @property
     def difference(self) -> str:
         if self.mean is None or self.paper is None:
             return "-"

@@ -25,7 +25,8 @@ HOW = (
     "all bounds are ours. `paper` is the same of the printed figures. `ours` is the mean ± standard deviation over the "
     "seeds that all of its cells have, and in how many of them the statement holds. With two or more seeds a statement "
     "holds if the mean keeps the bound and at least three quarters of the seeds do; it does not hold if the mean fails "
-    "and at least three quarters of the seeds do; else it is undecided. One seed decides alone, so far. `p` is how "
+    "and at least three quarters of the seeds do; else it is undecided. One seed decides alone, so far; "
+    "so does the one difference of two spreads over seeds. `p` is how "
     "often chance alone, by the signs of the differences from the bound, brings a mean so far from it, on either side: "
     "with 5 seeds it cannot go below 0.062, with 3 not below 0.25, whatever the difference; it decides nothing here. "
     "`without` names models that were not run and are left out of an average, on the paper's side too."
@@ -172,13 +173,13 @@ def notes(table: Table) -> list[str]:
 
 def panel_sentence(table: Table, known: Known) -> list[str]:
     """The pictures of a figure, means over seeds, and how to look at it more closely."""
-    cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
-    if not cells:
+    if not table.panels:
         return []
+    cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
     ready = sum(has_runs(*known[name]) for name in cells)
     drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
-    shown = f"{ready} of the {len(cells)} cells that it shows were run"
-    return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it; {shown}."]
+    shown = f"; {ready} of the {len(cells)} cells that it shows were run" if cells else ""
+    return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it{shown}."]
 
 
 def departure_link(number: str) -> str:

@@ -13,9 +13,8 @@ from shoal.recipes.records import ACCURACY, Panel
 from shoal.recipes.relations import Known
 from shoal.recipes.store import differs
 
-__all__ = ["POINTS", "Spot", "groups_of", "maps_of", "spots"]
+__all__ = ["Spot", "groups_of", "maps_of", "spots"]
 
-POINTS = ("traffic", "maps")  # what a panel may have for a curve
 TRAFFIC = ("models sent", "accuracy, best (%)")
 
 

@@ -112,8 +112,10 @@ class Panel:
     Attributes:
         title: Above it.
         curve: What is drawn over rounds: `accuracy`, `loss`, `test_loss`, `discrepancy` or `ari`; `traffic`: a point
-            for each cell, best accuracy over models sent; `maps`: where clients lie in the first rounds, of one cell.
-        cells: Names of cells, of this table or of others.
+            for each cell, best accuracy over models sent; `maps`: where clients lie in the first rounds, of one cell;
+            or one of `shoal.recipes.scene_of`.
+        cells: Names of cells, of this table or of others; toys have none.
+        quantity: What is shown over settings.
 
     >>> Panel("MNIST", "accuracy", ("flexcfl/table3/mnist-mclr/fedavg",)).curve
     'accuracy'
@@ -121,7 +123,8 @@ class Panel:
 
     title: str
     curve: str
-    cells: tuple[str, ...]
+    cells: tuple[str, ...] = ()
+    quantity: Quantity = BEST
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class Verdict:
         if self.ours is None:
             return self.says
         sign = "" if self.relation.ratio or not self.relation.right else "+"
+        if self.relation.spread:
+            return f"{self.ours:{sign}.2f}, over {self.n} seeds"
         spread = "" if self.std is None else f" ± {self.std:.2f}"
         seeds = "seed" if self.n == 1 else "seeds"
         return f"{self.ours:{sign}.2f}{spread}, in {self.holds_in} of {self.n} {seeds}"
@@ -106,15 +108,18 @@ def judge(relation: Relation, known: Known) -> Verdict:
     left = by_seed(relation, relation.left, known)
     right = by_seed(relation, relation.right, known) if relation.right else dict.fromkeys(left, 0.0)
     seeds = sorted(left.keys() & right.keys())
-    if not seeds:
+    if len(seeds) < (2 if relation.spread else 1):
         return Verdict(relation, "not run", paper=paper)
-    values = [combined(relation)(left[s], right[s]) for s in seeds]
+    sides = [(left[s], right[s]) for s in seeds]
+    if relation.spread:
+        sides = [(stdev(a for a, _ in sides), stdev(b for _, b in sides))]
+    values = [combined(relation)(a, b) for a, b in sides]
     ours, holds_in = fmean(values), sum(within(relation, value) for value in values)
     says = decided(within(relation, ours), holds_in, len(values))
     std = stdev(values) if len(values) > 1 else None
     wanted = min(known[name][0].seeds for name in (*relation.left, *relation.right))
     p = chance(relation, values)
-    return Verdict(relation, says, ours, std, holds_in, len(values), wanted, paper, p, without)
+    return Verdict(relation, says, ours, std, holds_in, len(seeds), wanted, paper, p, without)
 
 
 def decided(mean_holds: bool, holds_in: int, n: int) -> Says:
@@ -204,9 +209,10 @@ def by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> dict[in
 
 def published(relation: Relation, known: Known) -> float | None:
     """The paper's own figure of the relation, if it prints all that is needed; it has none of statements of ours."""
-    if relation.ours:
-        return None
-    if {printed_in(name, known) for name in relation.left} & {printed_in(name, known) for name in relation.right}:
+    if relation.ours or relation.printed is not None:
+        return relation.printed
+    one, other = ({printed_in(name, known) for name in names} for names in (relation.left, relation.right))
+    if relation.spread or one & other:
         return None
     sides = []
     for names in (relation.left, relation.right):

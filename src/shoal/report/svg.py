@@ -30,15 +30,18 @@ class Axes:
         across, up = share(x, self.x, self.log), share(y, self.y, self.log)
         return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
 
-    def draw(self, title: str, x_label: str, y_label: str) -> list[str]:
+    def draw(
+        self, title: str, x_label: str, y_label: str, x_names: Sequence[str] = (), y_names: Sequence[str] = ()
+    ) -> list[str]:
+        """The frame, with numbers at the ticks, or with names at 0, 1, 2 and so on."""
         right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
         parts = [text(WIDTH / 2, 22, title, size=14)]
-        for value in ticks(self.x, self.log):
+        for value, word in marks(self.x, self.log, x_names):
             x, _ = self.at(value, self.y[0])
-            parts += [rule(x, TOP, x, bottom, "#e4e4e4"), text(x, bottom + 17, short(value))]
-        for value in ticks(self.y, self.log):
+            parts += [rule(x, TOP, x, bottom, "#e4e4e4"), text(x, bottom + 17, word)]
+        for value, word in marks(self.y, self.log, y_names):
             _, y = self.at(self.x[0], value)
-            parts += [rule(LEFT, y, right, y, "#e4e4e4"), text(LEFT - 6, y + 4, short(value), "end")]
+            parts += [rule(LEFT, y, right, y, "#e4e4e4"), text(LEFT - 6, y + 4, word, "end")]
         parts += [rule(LEFT, bottom, right, bottom, "#555"), rule(LEFT, TOP, LEFT, bottom, "#555")]
         middle = (TOP + bottom) / 2
         parts.append(text((LEFT + right) / 2, HEIGHT - 14, x_label))
@@ -146,6 +149,17 @@ def share(value: float, span: tuple[float, float], log: bool) -> float:
     """Where a value stands between two ends, from 0 to 1."""
     low, high, v = (math.log10(s) if log else s for s in (*span, value))
     return (v - low) / (high - low)
+
+
+def marks(span: tuple[float, float], log: bool, names: Sequence[str]) -> list[tuple[float, str]]:
+    """Where an axis has ticks, and what stands there.
+
+    >>> marks((0.0, 2.0), False, ()), marks((-0.5, 1.5), False, ("a", "b"))
+    ([(0.0, '0'), (0.5, '0.5'), (1.0, '1'), (1.5, '1.5'), (2.0, '2')], [(0.0, 'a'), (1.0, 'b')])
+    """
+    if names:
+        return [(float(k), name) for k, name in enumerate(names)]
+    return [(value, short(value)) for value in ticks(span, log)]
 
 
 def ticks(span: tuple[float, float], log: bool) -> list[float]:

@@ -174,5 +174,5 @@ def read(path: Path, records: Mapping[str, type]) -> Any:
 def checksum(text: str, arrays: Mapping[str, Array]) -> int:
     crc = zlib.crc32(text.encode())
     for name in sorted(arrays):
-        crc = zlib.crc32(arrays[name].tobytes(), zlib.crc32(name.encode(), crc))
+        crc = zlib.crc32(np.ascontiguousarray(arrays[name]).data, zlib.crc32(name.encode(), crc))
     return crc

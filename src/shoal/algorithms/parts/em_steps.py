@@ -142,7 +142,8 @@ def from_new_centres(got: Answers, start_KP: Array, labels_N: Array) -> Answers:
     >>> from_new_centres(got, np.array([[0.0], [4.0]]), np.array([0, 1]))["update"].tolist()
     [[1.0], [1.0]]
     """
-    update_NP = got["update"].copy()
-    for i in np.flatnonzero(got.which_N != labels_N):
+    moved = np.flatnonzero(got.which_N != labels_N)
+    update_NP = got["update"].copy() if len(moved) else got["update"]
+    for i in moved:
         update_NP[i] += start_KP[got.which_N[i]] - start_KP[labels_N[i]]
     return replace(got, which_N=labels_N, fields={**got.fields, "update": update_NP}, models_KP=start_KP)

@@ -49,7 +49,7 @@ def never_trained(group: Table, cohort: Cohort, w0_1D: Array, centres_KD: Array)
     Table(ids=('a', 'b'), rows=array([0, 1]))
     """
     new = tuple(c for c in cohort if c not in group)
-    return group.put(new, np.repeat(e_step(w0_1D, centres_KD), len(new)))
+    return group.put(new, np.repeat(e_step(w0_1D, centres_KD), len(new))) if new else group
 
 
 def by_old_solution(group: Table, old: Table, cohort: Cohort, centres_KD: Array) -> Table:

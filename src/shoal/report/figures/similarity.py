@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.loop.similarity import unpack
+from shoal.loop.similarity import is_pictured, unpack
 from shoal.report.figure import Cell, Figure, FigureOrReason, NoFigure, Trace, axis, text
 from shoal.report.figures.groups import bar
 from shoal.report.loaded_run import LoadedRun, Row
@@ -28,7 +28,7 @@ def chosen(loaded: LoadedRun) -> tuple[list[tuple[int, Row]], int]:
     found = loaded.pictures
     groups = [len(set(p.get("group", [])) - {-1}) for _, p in found]
     first = next((i for i, n in enumerate(groups) if n > 1), 0)
-    odd = [i for i, (t, _) in enumerate(found) if t & (t - 1)]  # not one of the rounds 0, 1, 2, 4, 8: groups changed
+    odd = [i for i, (t, _) in enumerate(found) if not is_pictured(t)]  # groups changed in them
     even = [i for i in range(len(found)) if i not in odd]
     order = [first, len(found) - 1, *odd[: SHOWN - 3], 0, *reversed(even), *odd]
     kept = sorted(dict.fromkeys(order[: 4 * SHOWN]), key=order.index)[:SHOWN]
