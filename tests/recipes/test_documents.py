@@ -181,6 +181,8 @@ def test_a_claim_needs_all_of_its_statements_with_all_seeds() -> None:
         (Verdict(other, "not run"), "begun"),
         (Verdict(other, "does not hold", 1.0, n=2, wanted=3), "begun"),
         (Verdict(other, "does not hold", 1.0, n=3, wanted=3), "departs"),
+        (Verdict(other, "undecided", 1.0, n=3, wanted=3), "undecided"),
+        (Verdict(other, "undecided", 1.0, n=2, wanted=3), "not run"),
     ):
         assert status_of(claim, {}, {**holds, other.name: verdict}) == status
     assert status_of(claim, {}, {v.name: Verdict(v, "not run") for v in (one, other)}) == "not run"

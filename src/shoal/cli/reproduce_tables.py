@@ -187,6 +187,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "holds_in": verdict.holds_in,
         "seeds": verdict.n,
         "seeds_wanted": verdict.wanted,
+        "without": list(verdict.without),
         "of_the_paper": not relation.ours,
         "p": verdict.p,
         "cause": relation.cause if verdict.says == "does not hold" else "",

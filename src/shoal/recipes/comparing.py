@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.recipes.relations import Relation
+from shoal.recipes.claims import Relation
 
 ABOVE: dict[str, Any] = {"least": 0, "strict": True}
 BELOW: dict[str, Any] = {"most": 0, "strict": True}
 MNIST = ("mnist-mclr", "mnist-mlp")
 LETTERS = ("femnist-mclr", "femnist-mlp")
+MODELS = {"MNIST": (*MNIST, "mnist-cnn"), "FEMNIST": (*LETTERS, "femnist-cnn")}  # of FlexCFL, by data set
 NAMES = {
     "mnist-mclr": "MNIST-MCLR",
     "mnist-mlp": "MNIST-MLP",
@@ -40,6 +41,30 @@ def each(
             source,
             **pair(table, (row,), left, right),
             tells=tuple(f"{other}-{row}" for other in told),
+            **more,
+        )
+        for row in rows
+    ]
+
+
+def against_all(
+    name: str,
+    says: str,
+    source: str,
+    table: str,
+    rows: tuple[str, ...],
+    left: str,
+    others: tuple[str, ...],
+    **more: Any,
+) -> list[Relation]:
+    """A column against several others at once, row by row; `over` says whether the least or the largest counts."""
+    return [
+        Relation(
+            f"{name}-{row}",
+            f"{says} on {NAMES[row]}",
+            source,
+            (f"{table}/{row}/{left}",),
+            tuple(f"{table}/{row}/{other}" for other in others),
             **more,
         )
         for row in rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from shoal.recipes.store import Result
@@ -10,6 +11,7 @@ from shoal.recipes.store import Result
 __all__ = ["DERIVED", "values_of"]
 
 Run = Mapping[str, Any]
+EARLY = 1 / 3  # of the rounds of a run: by then it shows how fast accuracy rises
 
 
 def first_of_curve(run: Run) -> float | None:
@@ -37,10 +39,144 @@ def last_cosine(kind: str, place: int) -> Callable[[Run], float | None]:
     return found
 
 
+def mean_of_curve(name: str, share: float = 1.0) -> Callable[[Run], float | None]:
+    """The mean of a curve over the first rounds of a run, by trapezia between the points that are kept.
+
+    Args:
+        name: Of the curve.
+        share: Of the rounds of the run.
+
+    Returns:
+        What finds it in a run; None where fewer than two points are kept.
+
+    >>> run = {"rounds": 12, "curves": {"round": [1, 3, 4, 12], "accuracy": [0.0, 0.4, 0.6, 0.9]}}
+    >>> round(mean_of_curve("accuracy", 1 / 3)(run), 6)  # (2 x 0.2 + 1 x 0.5) / 3
+    0.3
+    """
+
+    def found(run: Run) -> float | None:
+        curves = run.get("curves", {})
+        kept = zip(curves.get("round", ()), curves.get(name, ()), strict=False)
+        points = [(t, v) for t, v in kept if v is not None and t <= share * run["rounds"]]
+        if len(points) < 2:
+            return None
+        area = sum((t1 - t0) * (v0 + v1) / 2 for (t0, v0), (t1, v1) in pairwise(points))
+        return float(area / (points[-1][0] - points[0][0]))
+
+    return found
+
+
+def below_best(run: Run) -> float | None:
+    """How far the end of a run is below its best.
+
+    >>> round(below_best({"figures": {"best_accuracy": 0.9, "last_three_accuracy": 0.88}}), 6)
+    0.02
+    """
+    figures = run["figures"]
+    if "last_three_accuracy" not in figures:
+        return None
+    return float(figures["best_accuracy"] - figures["last_three_accuracy"])
+
+
+def share_of_sending(run: Run) -> float | None:
+    """The share of communication in the time until 80 %, or of the whole run if that was never reached.
+
+    >>> share_of_sending({"figures": {"t_comm": 9.0, "t_comp": 1.0, "t_comm_to_80": 3.0, "t_comp_to_80": 1.0}})
+    0.75
+    """
+    figures = run["figures"]
+    end = "_to_80" if "t_comm_to_80" in figures else ""
+    if f"t_comm{end}" not in figures or f"t_comp{end}" not in figures:
+        return None
+    sent, computed = float(figures[f"t_comm{end}"]), float(figures[f"t_comp{end}"])
+    return sent / (sent + computed)
+
+
+def first_split(run: Run) -> float:
+    """The round of the first split; the last round if there is none."""
+    return float(min((split["round"] for split in run.get("splits", ())), default=run["rounds"]))
+
+
+def accuracy_before_split(run: Run) -> float | None:
+    """The accuracy of the last tested round up to the first split.
+
+    >>> curves = {"round": [5, 10, 15], "accuracy": [0.1, 0.2, 0.4]}
+    >>> accuracy_before_split({"rounds": 15, "curves": curves, "splits": [{"round": 10}]})
+    0.2
+    """
+    curves = run.get("curves", {})
+    kept = zip(curves.get("round", ()), curves.get("accuracy", ()), strict=False)
+    values = [v for t, v in kept if v is not None and t <= first_split(run)]
+    return values[-1] if values else None
+
+
+def gap_before_split(run: Run) -> float | None:
+    """Least cosine inside planted groups minus the largest across, in the last picture up to the first split.
+
+    >>> picture = {"round": 9, "same": [0.4, 0.5, 0.6], "other": [-0.1, 0.1, 0.3]}
+    >>> round(gap_before_split({"rounds": 20, "splits": [{"round": 10}], "similarities": [picture]}), 6)
+    0.1
+    """
+    seen = [one for one in run.get("similarities", ()) if one["round"] <= first_split(run)]
+    return seen[-1]["same"][0] - seen[-1]["other"][2] if seen and seen[-1]["same"] and seen[-1]["other"] else None
+
+
+def last_same(run: Run) -> float | None:
+    """The mean cosine inside planted groups in the last picture.
+
+    >>> last_same({"similarities": [{"round": 9, "same": [0.0, 0.1, 0.3], "other": []}]})
+    0.1
+    """
+    seen = run.get("similarities") or [{}]
+    return seen[-1]["same"][1] if seen[-1].get("same") else None
+
+
+def ari_of_round_1(run: Run) -> float | None:
+    """Agreement with the planted groups after one round.
+
+    >>> ari_of_round_1({"curves": {"round": [1, 2], "ari": [0.8, 1.0]}})
+    0.8
+    """
+    curves = run.get("curves", {})
+    return curves["ari"][0] if curves.get("ari") and curves["round"][0] == 1 else None
+
+
+def ari_moves(run: Run) -> float | None:
+    """How far agreement with the planted groups is from its last value at most, from round 10 on.
+
+    >>> round(ari_moves({"curves": {"round": [1, 10, 20, 30], "ari": [0.1, 0.8, 0.9, 0.9]}}), 6)
+    0.1
+    """
+    curves = run.get("curves", {})
+    kept = zip(curves.get("round", ()), curves.get("ari", ()), strict=False)
+    values = [v for t, v in kept if v is not None and t >= 10]
+    return max(abs(v - values[-1]) for v in values) if values else None
+
+
+def whole_in_round_3(run: Run) -> float | None:
+    """The share of planted groups that lie inside one group in round 3.
+
+    >>> whole_in_round_3({"together": [[1, 7, 10], [2, 9, 10], [3, 9, 10]]})
+    0.9
+    """
+    return next((whole / of for t, whole, of in run.get("together", ()) if t == 3), None)
+
+
 DERIVED: dict[str, Callable[[Run], float | None]] = {
     "first_discrepancy": first_of_curve,  # of runs made before it was a figure
     "least_cosine_within": last_cosine("within", 0),
     "mean_cosine_between": last_cosine("between", 1),
+    "early_accuracy": mean_of_curve("accuracy", EARLY),
+    "early_loss": mean_of_curve("loss", EARLY),
+    "mean_loss": mean_of_curve("loss"),
+    "below_best": below_best,
+    "share_of_sending": share_of_sending,
+    "accuracy_before_split": accuracy_before_split,
+    "gap_before_split": gap_before_split,
+    "last_same": last_same,
+    "ari_of_round_1": ari_of_round_1,
+    "ari_moves": ari_moves,
+    "whole_in_round_3": whole_in_round_3,
 }
 
 

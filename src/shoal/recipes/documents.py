@@ -12,7 +12,7 @@ from shoal.recipes.drawn import drawings
 from shoal.recipes.extra_pages import Extras, edc_madc, icg
 from shoal.recipes.grids import grid
 from shoal.recipes.items import BY_RUNS, ITEMS, RULE, Item, Status, status_of, variant_of
-from shoal.recipes.pages import MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
+from shoal.recipes.pages import HOW, MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
 from shoal.recipes.records import Paper
 from shoal.recipes.relations import Known, Verdict, judge
 from shoal.recipes.statements import STATEMENTS
@@ -26,6 +26,7 @@ HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether run
     "run: reproduced": (True, "reproduced"),
     "run: drawn": (True, "drawn"),
     "run: departs": (True, "departs"),
+    "run: undecided": (True, "undecided"),
     "begun": (True, "begun"),
     "not run": (True, "not run"),
     "absent": (False, "absent"),
@@ -110,11 +111,11 @@ def counts_sentence(statuses: Mapping[Item, Status]) -> str:
     >>> counts_sentence({Item("cfl", "the cut", "same", "D4"): "same"}).split(". ")[0]
     'Methods and settings, judged by reading: 1 same, 0 departing'
     """
-    same, departs, reproduced, drawn, apart, begun, waiting, absent = tally(statuses)
+    same, departs, reproduced, drawn, apart, undecided, begun, waiting, absent = tally(statuses)
     return (
         f"Methods and settings, judged by reading: {same} same, {departs} departing. "
         f"Tables, figures and claims, judged by runs: {reproduced} reproduced, {drawn} drawn, {apart} departing, "
-        f"{begun} begun, {waiting} not run. Not to be had: {absent}."
+        f"{undecided} undecided, {begun} begun, {waiting} not run. Not to be had: {absent}."
     )
 
 
@@ -158,7 +159,7 @@ def evidence(item: Item) -> str:
 
 def statements(verdicts: Mapping[str, Verdict]) -> str:
     """Every statement with its verdict."""
-    parts = ["# Statements of the papers", f"{MADE} {count_sentence(list(verdicts.values()))}"]
+    parts = ["# Statements of the papers", f"{MADE} {count_sentence(list(verdicts.values()))}", HOW]
     for paper in dict.fromkeys(name.split("/")[0] for name in verdicts):
         mine = [verdict for name, verdict in verdicts.items() if name.startswith(f"{paper}/")]
         rows = [[*row, numbers(v)] for row, v in zip(verdict_rows(mine), mine, strict=True)]

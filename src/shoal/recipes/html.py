@@ -9,7 +9,7 @@ from typing import Any
 from shoal.recipes.html_scenes import scene_figure
 from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
 from shoal.recipes.numbers import figure_of, progress_of, state_of
-from shoal.recipes.pages import REASONS, VERDICTS, count_sentence, reason_rows, verdict_rows
+from shoal.recipes.pages import HOW, REASONS, VERDICTS, count_sentence, reason_rows, verdict_rows
 from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.recipes.relations import Known, judge
@@ -55,7 +55,7 @@ def page_of(paper: Paper, known: Known) -> Page:
     """
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
     sections = [table_section(table, known) for table in paper.tables if table.cells or table.panels]
-    sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts))]
+    sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), HOW.replace("`", ""))]
     if rows := reason_rows(verdicts):
         sheets.append(Sheet("Behind those that do not hold", REASONS, rows))
     last = Section("Statements", sheets=sheets)

@@ -16,7 +16,7 @@ from shoal.recipes.store import Result, differs
 
 __all__ = ["ITEMS", "Item", "Status", "status_of", "variant_of"]
 
-Status = Literal["same", "departs", "reproduced", "drawn", "begun", "not run", "absent"]
+Status = Literal["same", "departs", "reproduced", "drawn", "undecided", "begun", "not run", "absent"]
 BY_RUNS = ("cells", "curves", "claim")  # kinds of items
 NEAR, FAR, APART, ORDER = 2.5, 5.0, 0.25, 0.8  # points, points, share of the paper's figure, rank correlation
 RULE = (
@@ -29,8 +29,9 @@ RULE = (
     "were run and no variant comes near, it departs. A figure is drawn if all of its curves were run with all seeds; "
     "whether it shows what the paper's does is left to the statements. Either is begun if some of its cells have a "
     "complete run, and not all of them all seeds. A claim is reproduced if all of its statements hold with all seeds, "
-    "departs if one does not hold with all seeds, and is begun if some were judged. What lacks a part of the paper's, "
-    "such as a data set or the network, departs at most. Absent is what cannot be had."
+    "departs if one does not hold with all seeds, is undecided if all were judged with all seeds and one is undecided, "
+    "and begun if some were judged. What lacks a part of the paper's, such as a data set or the network, departs at "
+    "most. Absent is what cannot be had."
 )
 
 
@@ -95,8 +96,8 @@ def claim_status(item: Item, verdicts: Mapping[str, Verdict]) -> Status:
     mine = [v for name, v in verdicts.items() if any(fnmatchcase(name, word) for word in item.evidence.split())]
     if any(v.says == "does not hold" and v.settled for v in mine):
         return "departs"
-    if mine and all(v.says == "holds" and v.settled for v in mine):
-        return "reproduced"
+    if mine and all(v.settled and v.says in ("holds", "undecided") for v in mine):
+        return "reproduced" if all(v.says == "holds" for v in mine) else "undecided"
     return "begun" if any(v.says != "not run" for v in mine) else "not run"
 
 

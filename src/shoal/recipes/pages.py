@@ -19,6 +19,19 @@ MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
 REASONS = ("does not hold", "cause", "what tells")
 EMPTY = ("", "- / -", "- / not run")  # cells of which neither the paper nor we have a figure
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
+RULES = "How a verdict is formed stands on [the page of all statements](statements.md)."
+HOW = (
+    "`asked for` is the bound that decides, on left minus right, or on left over right where factors are given. Papers "
+    "seldom say how much is enough: where they print a number, about half of it is asked for, or what the words say; "
+    "all bounds are ours. `paper` is the same of the printed figures. `ours` is the mean ± standard deviation over the "
+    "seeds that all of its cells have, and in how many of them the statement holds. With two or more seeds a statement "
+    "holds if the mean keeps the bound and at least three quarters of the seeds do; it does not hold if the mean fails "
+    "and at least three quarters of the seeds do; else it is undecided. One seed decides alone, so far; "
+    "so does the one difference of two spreads over seeds. `p` is how "
+    "often chance alone, by the signs of the differences from the bound, brings a mean so far from it, on either side: "
+    "with 5 seeds it cannot go below 0.062, with 3 not below 0.25, whatever the difference; it decides nothing here. "
+    "`without` names models that were not run and are left out of an average, on the paper's side too."
+)
 
 
 def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> str:
@@ -42,7 +55,7 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
         parts += table_part(table, known)
     if statements:
         verdicts = [judge(relation, known) for relation in statements]
-        parts += ["## Statements", count_sentence(verdicts), grid(VERDICTS, verdict_rows(verdicts))]
+        parts += ["## Statements", f"{count_sentence(verdicts)} {RULES}", grid(VERDICTS, verdict_rows(verdicts))]
         parts += reasons(verdicts)
     return "\n\n".join(parts) + "\n"
 
@@ -237,8 +250,8 @@ def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
 def count_sentence(verdicts: Sequence[Verdict]) -> str:
     """How many hold, those of the paper and ours apart.
 
-    >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "not run")])
-    'Of 1 statement of the papers 0 hold in our runs, 0 do not, and 1 was not judged because a cell was not run.'
+    >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "does not hold")]).split(", and")[0]
+    'Of 1 statement of the papers 0 hold in our runs, 1 does not, 0 are undecided'
     """
     own, theirs = ([v for v in verdicts if v.relation.ours == ours] for ours in (True, False))
     some = [(theirs, "of the papers"), (own, "of our own")]
@@ -246,13 +259,17 @@ def count_sentence(verdicts: Sequence[Verdict]) -> str:
 
 
 def counted(verdicts: Sequence[Verdict], whose: str) -> str:
-    """A sentence of how many hold, do not, or were not judged."""
+    """A sentence of how many hold, do not, are undecided, or were not judged."""
     parts = []
-    for says, word in (("holds", "hold"), ("does not hold", "do not")):
+    for says, one, many in (
+        ("holds", "holds in our runs", "hold in our runs"),
+        ("does not hold", "does not", "do not"),
+        ("undecided", "is undecided", "are undecided"),
+    ):
         mine = [v for v in verdicts if v.says == says]
         early = sum(not v.settled for v in mine)
-        words = f"{len(mine)} {word}{' in our runs' if word == 'hold' else ''}"
-        parts.append(f"{words} ({early} of them so far, with fewer seeds than asked for)" if early else words)
+        words = f"{len(mine)} {one if len(mine) == 1 else many}"
+        parts.append(f"{words} ({early} of them so far, with fewer seeds or models than asked for)" if early else words)
     waiting = sum(v.says == "not run" for v in verdicts)
     noun, was = "statement" if len(verdicts) == 1 else "statements", "was" if waiting == 1 else "were"
     why = f"and {waiting} {was} not judged because a cell was not run"

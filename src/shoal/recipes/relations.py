@@ -1,83 +1,25 @@
-"""A statement of a paper as a comparison of cells, and the verdict of our runs on it."""
+"""The verdict of our runs on a statement of a paper."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Literal
 
 from shoal.analysis.significance import paired
+from shoal.recipes.claims import Relation
 from shoal.recipes.derived import values_of
-from shoal.recipes.records import ACCURACY, Cell
+from shoal.recipes.records import Cell
 from shoal.recipes.store import Result, Store, differs
 
 __all__ = ["Relation", "Verdict", "judge"]
 
-Cause = Literal["", "our error", "the setting", "the paper", "chance"]
 Known = Mapping[str, tuple[Cell, Result | None]]  # cells by name
-
-
-@dataclass(frozen=True)
-class Relation:
-    """Left against right: the difference, or the ratio, of two means over cells lies within bounds.
-
-    Attributes:
-        name: Paper and a word: `flexcfl/rac-below-fedavg`.
-        says: The statement, in our words.
-        source: Where the paper says it, or what else it is about.
-        left: Names of cells; their mean counts, seed by seed.
-        right: Names of cells; none: left stands alone.
-        least: Of left minus right, as the paper prints the quantity; None: no bound.
-        most: Of left minus right; None: no bound.
-        quantity: What is compared.
-        scale: What values are multiplied with to be in the paper's units.
-        ratio: Left over right instead of left minus right.
-        spread: Of standard deviations over seeds instead of means.
-        strict: The bound itself is not enough: "above" and not "not below".
-        ours: It is a statement of ours, not of the paper, and counted apart.
-        cause: What is behind it if it does not hold here; empty: that is not known yet.
-        why: How we know.
-        tells: Names of statements that tell, of the same paper.
-        printed: The paper's figure, where it does not follow from those of the cells.
-
-    >>> Relation("p/a", "A is above B", "Table 1", ("p/t/r/a",), ("p/t/r/b",), least=0).quantity
-    'best_accuracy'
-    """
-
-    name: str
-    says: str
-    source: str
-    left: tuple[str, ...]
-    right: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    quantity: str = ACCURACY
-    scale: float = 100.0
-    ratio: bool = False
-    spread: bool = False
-    strict: bool = False
-    ours: bool = False
-    cause: Cause = ""
-    why: str = ""
-    tells: tuple[str, ...] = ()
-    printed: float | None = None
-
-    @property
-    def bounds(self) -> str:
-        """What is asked, in words.
-
-        >>> Relation("p/a", "", "", ("x",), ("y",), least=4).bounds
-        'at least +4'
-        >>> Relation("p/a", "", "", ("x",), ("y",), most=0, strict=True).bounds
-        'below 0'
-        """
-        show = "{:g}" if self.ratio or not self.right else "{:+g}"
-        at_least, at_most = ("above", "below") if self.strict else ("at least", "at most")
-        least = "" if self.least is None else f"{at_least} {show.format(self.least) if self.least else 0}"
-        most = "" if self.most is None else f"{at_most} {show.format(self.most) if self.most else 0}"
-        return " and ".join(filter(None, (least, most)))
+Says = Literal["holds", "does not hold", "undecided", "not run"]
+AGREE = 3 / 4  # of the seeds, with two or more, must be on the side of the mean
+OVER: dict[str, Callable[[list[float]], float]] = {"mean": fmean, "least": min, "largest": max}
 
 
 @dataclass(frozen=True)
@@ -86,7 +28,7 @@ class Verdict:
 
     Attributes:
         relation: The statement.
-        says: `holds`, `does not hold`, or `not run`.
+        says: `holds`, `does not hold`, `undecided` where seeds disagree, or `not run`.
         ours: Mean of left minus right, or of left over right; None: not run.
         std: Its standard deviation over seeds; None: fewer than two.
         holds_in: Seeds in which it holds.
@@ -94,15 +36,18 @@ class Verdict:
         wanted: Seeds that the recipes ask for.
         paper: The same of the published figures; None: they are not all there.
         p: How often chance alone brings the mean so far from the bound; None where it cannot be said.
+        without: Rows of the table that were not run and do not count.
 
     >>> Verdict(Relation("p/a", "", "", ()), "not run").shown
     'not run'
     >>> Verdict(Relation("p/a", "", "", ()), "holds", n=2, wanted=5).words
     'holds so far (2 of 5 seeds)'
+    >>> Verdict(Relation("p/a", "", "", ()), "undecided", n=5, wanted=5, without=("mnist-cnn",)).words
+    'undecided so far (5 of 5 seeds, without mnist-cnn)'
     """
 
     relation: Relation
-    says: Literal["holds", "does not hold", "not run"]
+    says: Says
     ours: float | None = None
     std: float | None = None
     holds_in: int = 0
@@ -110,18 +55,20 @@ class Verdict:
     wanted: int = 0
     paper: float | None = None
     p: float | None = None
+    without: tuple[str, ...] = ()
 
     @property
     def settled(self) -> bool:
-        """Whether all seeds were run that the recipes ask for."""
-        return self.says != "not run" and self.n >= self.wanted
+        """Whether all rows count, and all seeds were run that the recipes ask for."""
+        return self.says != "not run" and self.n >= self.wanted and not self.without
 
     @property
     def words(self) -> str:
         """The verdict, and how far it is."""
         if self.settled or self.says == "not run":
             return self.says
-        return f"{self.says} so far ({self.n} of {self.wanted} seeds)"
+        without = f", without {', '.join(self.without)}" if self.without else ""
+        return f"{self.says} so far ({self.n} of {self.wanted} seeds{without})"
 
     @property
     def shown(self) -> str:
@@ -132,11 +79,12 @@ class Verdict:
         if self.relation.spread:
             return f"{self.ours:{sign}.2f}, over {self.n} seeds"
         spread = "" if self.std is None else f" ± {self.std:.2f}"
-        return f"{self.ours:{sign}.2f}{spread}, in {self.holds_in} of {self.n} seeds"
+        seeds = "seed" if self.n == 1 else "seeds"
+        return f"{self.ours:{sign}.2f}{spread}, in {self.holds_in} of {self.n} {seeds}"
 
 
 def judge(relation: Relation, known: Known) -> Verdict:
-    """Whether a statement holds in our runs, on average over the seeds that both sides have.
+    """Whether a statement holds in our runs, over the seeds that both sides have, by the rule of `decided`.
 
     Args:
         relation: The statement.
@@ -155,9 +103,10 @@ def judge(relation: Relation, known: Known) -> Verdict:
     >>> found.says, round(found.ours, 1), found.holds_in, found.n, found.paper
     ('holds', 12.5, 2, 2, 1.0)
     """
+    relation, without = counting(relation, known) if relation.partly else (relation, ())
     paper = published(relation, known)
-    left = mean_by_seed(relation, relation.left, known)
-    right = mean_by_seed(relation, relation.right, known) if relation.right else dict.fromkeys(left, 0.0)
+    left = by_seed(relation, relation.left, known)
+    right = by_seed(relation, relation.right, known) if relation.right else dict.fromkeys(left, 0.0)
     seeds = sorted(left.keys() & right.keys())
     if len(seeds) < (2 if relation.spread else 1):
         return Verdict(relation, "not run", paper=paper)
@@ -166,10 +115,50 @@ def judge(relation: Relation, known: Known) -> Verdict:
         sides = [(stdev(a for a, _ in sides), stdev(b for _, b in sides))]
     values = [combined(relation)(a, b) for a, b in sides]
     ours, holds_in = fmean(values), sum(within(relation, value) for value in values)
-    says: Literal["holds", "does not hold"] = "holds" if within(relation, ours) else "does not hold"
+    says = decided(within(relation, ours), holds_in, len(values))
     std = stdev(values) if len(values) > 1 else None
     wanted = min(known[name][0].seeds for name in (*relation.left, *relation.right))
-    return Verdict(relation, says, ours, std, holds_in, len(seeds), wanted, paper, chance(relation, values))
+    p = chance(relation, values)
+    return Verdict(relation, says, ours, std, holds_in, len(seeds), wanted, paper, p, without)
+
+
+def decided(mean_holds: bool, holds_in: int, n: int) -> Says:
+    """The verdict: what the mean says if three quarters of the seeds say so too; a single seed decides alone.
+
+    Args:
+        mean_holds: Whether the mean over seeds keeps the bounds.
+        holds_in: In how many seeds the value does.
+        n: How many seeds there are.
+
+    Returns:
+        `holds`, `does not hold` or `undecided`.
+
+    >>> decided(True, 4, 5), decided(True, 3, 5), decided(False, 1, 5), decided(False, 1, 3), decided(True, 1, 1)
+    ('holds', 'undecided', 'does not hold', 'undecided', 'holds')
+    """
+    agree = holds_in if mean_holds else n - holds_in
+    if n > 1 and agree < AGREE * n:
+        return "undecided"
+    return "holds" if mean_holds else "does not hold"
+
+
+def counting(relation: Relation, known: Known) -> tuple[Relation, tuple[str, ...]]:
+    """The relation with the cells that count, those with a complete run on both sides, and the rows that do not.
+
+    A relation of which no cell counts stays as it is.
+    """
+    pairs = list(zip(relation.left, relation.right, strict=True))
+    there = [all(has_values(relation, name, known) for name in pair) for pair in pairs]
+    if not any(there):
+        return relation, ()
+    counts = tuple(zip(*(pair for pair, there_ in zip(pairs, there, strict=True) if there_), strict=True))
+    rows = tuple(known[pair[0]][0].row for pair, there_ in zip(pairs, there, strict=True) if not there_)
+    return replace(relation, left=counts[0], right=counts[1]), rows
+
+
+def has_values(relation: Relation, name: str, known: Known) -> bool:
+    cell, result = known[name]
+    return result is not None and differs(cell, result) is None and bool(values_of(relation.quantity, result))
 
 
 def chance(relation: Relation, values: list[float]) -> float | None:
@@ -205,8 +194,8 @@ def within(relation: Relation, value: float) -> bool:
     return above and (relation.most is None or value <= relation.most + room)
 
 
-def mean_by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> dict[int, float]:
-    """The mean over cells of the quantity, for the seeds that all cells have; empty if one of them was not run."""
+def by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> dict[int, float]:
+    """What counts of some cells, for the seeds that all of them have; empty if one of them was not run."""
     columns = []
     for name in names:
         cell, result = known[name]
@@ -215,7 +204,7 @@ def mean_by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> di
         values = {seed: relation.scale * v for seed, v in values_of(relation.quantity, result).items()}
         columns.append(values)
     shared = set.intersection(*(set(column) for column in columns)) if columns else set()
-    return {seed: fmean(column[seed] for column in columns) for seed in sorted(shared)}
+    return {seed: OVER[relation.over]([column[seed] for column in columns]) for seed in sorted(shared)}
 
 
 def published(relation: Relation, known: Known) -> float | None:
@@ -230,7 +219,7 @@ def published(relation: Relation, known: Known) -> float | None:
         values = [known[name][0].paper.get(relation.quantity) for name in names]
         if any(value is None for value in values):
             return None
-        sides.append(fmean(float(v) for v in values if v is not None) if values else None)
+        sides.append(OVER[relation.over]([float(v) for v in values if v is not None]) if values else None)
     left, right = sides
     if left is None or (right is None and relation.right):
         return None

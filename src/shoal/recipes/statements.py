@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from shoal.recipes.relations import Relation
+from shoal.recipes.claims import Relation
+from shoal.recipes.statements_drift import drift
 from shoal.recipes.statements_fedgroup import fedgroup, table1
-from shoal.recipes.statements_flexcfl import drift, flexcfl
-from shoal.recipes.statements_more import cfl, fedgsp, wecfl
+from shoal.recipes.statements_fedgsp import fedgsp
+from shoal.recipes.statements_flexcfl import flexcfl
+from shoal.recipes.statements_more import cfl, wecfl
 
 STATEMENTS: tuple[Relation, ...] = (*table1(), *fedgroup(), *flexcfl(), *drift(), *cfl(), *wecfl(), *fedgsp())
 
