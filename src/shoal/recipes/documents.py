@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +22,8 @@ from shoal.recipes.statements import STATEMENTS
 __all__ = ["documents", "write_documents"]
 
 FOLDER = "results/reproduce"
+COUNT = re.compile(r"Methods and settings, judged by reading: .*? Not to be had: \d+\.", re.DOTALL)
+WIDE = 120  # columns of the front page
 HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether runs decide, and the status
     "read: same": (False, "same"),
     "read: departs": (False, "departs"),
@@ -180,8 +184,26 @@ def numbers(verdict: Verdict) -> str:
     return ", ".join(f"[{name.rsplit('/', 1)[1]}](../../../results/{name}.json)" for name in cells)
 
 
+def front_page(text: str, page: str) -> str:
+    """The front page with the count that a generated page has, which begins and ends a line there.
+
+    Args:
+        text: Of the front page.
+        page: Of `results/reproduce/README.md`.
+
+    Returns:
+        The text of now.
+
+    >>> count = "Methods and settings, judged by reading: {}. Not to be had: 0."
+    >>> front_page(count.format("one\\nsame") + "\\nLook.", count.format("2 same")).splitlines()
+    ['Methods and settings, judged by reading: 2 same. Not to be had: 0.', 'Look.']
+    """
+    found = COUNT.search(page)
+    return COUNT.sub(textwrap.fill(found[0], WIDE), text) if found else text
+
+
 def write_documents(texts: Mapping[str, str], docs: Path) -> list[Path]:
-    """Write the pages below a folder; pictures that nothing draws any more go.
+    """Write the pages below a folder, and the count on the front page; pictures that nothing draws any more go.
 
     Args:
         texts: What `documents` gave.
@@ -205,4 +227,8 @@ def write_documents(texts: Mapping[str, str], docs: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         found.append(path)
+    front, counted = docs.parent / "README.md", texts.get(f"{FOLDER}/README.md")
+    if front.is_file() and counted is not None:
+        front.write_text(front_page(front.read_text(encoding="utf-8"), counted), encoding="utf-8")
+        found.append(front)
     return found
