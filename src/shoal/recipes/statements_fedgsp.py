@@ -6,6 +6,7 @@ from typing import Any
 
 from shoal.recipes.claims import Relation
 from shoal.recipes.comparing import ABOVE, BELOW
+from shoal.recipes.fedgsp import figure4
 
 
 def fedgsp() -> list[Relation]:
@@ -117,14 +118,9 @@ def fedgsp() -> list[Relation]:
 def figures45() -> list[Relation]:
     """What Figs. 4 and 5 show of growth functions and of the share of groups that train."""
     loss: dict[str, Any] = {"quantity": "best_test_loss", "scale": 1}
-    tried = {
-        growth: tuple(
-            f"fedgsp/fig4/{growth}/alpha-{alpha:g}-beta-{beta}"
-            for alpha in (1.1 if growth == "exp" else 1.0, 2.0, 4.0)
-            for beta in (1, 3, 10)
-        )
-        for growth in ("linear", "log", "exp")
-    }
+    tried: dict[str, tuple[str, ...]] = {}
+    for cell in figure4():
+        tried[cell.row] = (*tried.get(cell.row, ()), cell.name)
     return [
         Relation(
             "fedgsp/log-best",
