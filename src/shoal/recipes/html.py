@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.recipes.html_scenes import scene_figure
 from shoal.recipes.mean_curves import SHOWN, curve_name, mean_curve
 from shoal.recipes.numbers import figure_of, progress_of, state_of
-from shoal.recipes.pages import HOW, REASONS, VERDICTS, count_sentence, reason_rows, verdict_rows
+from shoal.recipes.pages import (
+    HOW,
+    REASONS,
+    VERDICTS,
+    count_sentence,
+    left_sentences,
+    one_column_rows,
+    quantity_rows,
+    reason_rows,
+    verdict_rows,
+)
 from shoal.recipes.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.recipes.relations import Known, judge
@@ -26,7 +37,8 @@ __all__ = ["page_of", "write_pages"]
 
 NOT_RUN = "none of its cells was run"
 MAPPED = "Of seed 0. Neighbours stay neighbours; distances between groups mean little."
-HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
+HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state", "departures", "note")
+BESIDE = "paper / ours"
 
 
 def write_pages(papers: Sequence[Paper], known: Known, folder: Path) -> list[Path]:
@@ -55,7 +67,7 @@ def page_of(paper: Paper, known: Known) -> Page:
     """
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
     sections = [table_section(table, known) for table in paper.tables if table.cells or table.panels]
-    sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), HOW.replace("`", ""))]
+    sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), plain(HOW))]
     if rows := reason_rows(verdicts):
         sheets.append(Sheet("Behind those that do not hold", REASONS, rows))
     last = Section("Statements", sheets=sheets)
@@ -63,10 +75,34 @@ def page_of(paper: Paper, known: Known) -> Page:
 
 
 def table_section(table: Table, known: Known) -> Section:
-    """A table of the paper: its figures, and its cells as a sheet."""
+    """A table of the paper: its figures, its cells as the paper has them, and one by one with what they are."""
     drawn = section("", [one for k, panel in enumerate(table.panels) for one in panel_figures(table, k, panel, known)])
-    sheets = [Sheet("Cells", HEADS, rows, table.about)] if (rows := sheet_rows(table, known)) else []
-    return Section(f"{table.name.split('/')[1]}: {table.title}", drawn.figures, drawn.missing, sheets)
+    sheets = grids(table, known)
+    if rows := sheet_rows(table, known):
+        left = plain(" ".join(left_sentences([(cell, known[cell.name][1]) for cell in table.cells])))
+        sheets.append(Sheet("Every cell, its departures and notes", HEADS, rows, left, folded=True))
+    if sheets:
+        sheets[0] = replace(sheets[0], note=" ".join(filter(None, (plain(table.about), sheets[0].note))))
+    name = table.name.split("/")[1]
+    return Section(f"{name}: {table.title}", drawn.figures, drawn.missing, sheets, label=name)
+
+
+def grids(table: Table, known: Known) -> list[Sheet]:
+    """Rows by columns, a grid for each quantity; or rows by quantities, where there is one column."""
+    if len(table.columns) == 1:
+        rows = one_column_rows(table, known)
+        return [sheet_of(BESIDE, [q.head for q in table.quantities], rows)] if rows else []
+    found = [(q.head, *quantity_rows(table, q, known)) for q in table.quantities]
+    return [sheet_of(f"{name[0].upper()}{name[1:]}: {BESIDE}", heads, rows) for name, heads, rows in found if heads]
+
+
+def sheet_of(title: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Sheet:
+    return Sheet(title, ("", *heads), [[name, *texts] for name, texts in rows.items()])
+
+
+def plain(markdown: str) -> str:
+    """Without the marks of code."""
+    return markdown.replace("`", "")
 
 
 def sheet_rows(table: Table, known: Known) -> list[list[str]]:
@@ -74,11 +110,13 @@ def sheet_rows(table: Table, known: Known) -> list[list[str]]:
     rows = []
     for cell in table.cells:
         result = known[cell.name][1]
-        state = (progress_of(cell, result) if result else "") or cell.why_not or state_of(cell, result)
-        for quantity in table.quantities:
+        state = progress_of(cell, result) or state_of(cell, result)
+        for number, quantity in enumerate(table.quantities):
             figure = figure_of(cell, quantity, result)
             shown = [figure.published, figure.ours, figure.difference]
-            rows.append([cell.row, cell.column, quantity.head, *shown, state])
+            words = ["", ""] if number else [", ".join(cell.departures), cell.note]
+            if not number or not figure.is_empty:
+                rows.append([cell.row, cell.column, quantity.head, *shown, state, *words])
     return rows
 
 

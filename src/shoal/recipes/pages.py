@@ -90,22 +90,33 @@ def table_part(table: Table, known: Known) -> list[str]:
 
 def quantity_grid(table: Table, quantity: Quantity, known: Known) -> list[str]:
     """Rows by columns, for the rows of which something was run."""
-    rows = []
+    columns, rows = quantity_rows(table, quantity, known)
+    named = f"{quantity.head[0].upper()}{quantity.head[1:]}:"
+    texts = [[f"`{row}`", *texts] for row, texts in rows.items()]
+    return [named, grid(("", *(f"`{c}`" for c in columns)), texts)] if columns else []
+
+
+def quantity_rows(table: Table, quantity: Quantity, known: Known) -> tuple[list[str], dict[str, list[str]]]:
+    """The columns that have a figure, and by row of which something was run the paper's figure and ours in each."""
+    rows: dict[str, list[str]] = {}
     for row in table.rows:
         mine = {cell.column: cell for cell in table.cells if cell.row == row}
-        if not any(has_runs(cell, known[cell.name][1]) for cell in mine.values()):
-            continue
-        rows.append([f"`{row}`", *(cell_text(mine.get(column), quantity, known) for column in table.columns)])
-    if all(text in EMPTY for _, *texts in rows for text in texts):
-        return []
-    return [f"{quantity.head[0].upper()}{quantity.head[1:]}:", grid(("", *(f"`{c}`" for c in table.columns)), rows)]
+        if any(has_runs(cell, known[cell.name][1]) for cell in mine.values()):
+            rows[row] = [cell_text(mine.get(column), quantity, known) for column in table.columns]
+    shown = [i for i in range(len(table.columns)) if any(texts[i] not in EMPTY for texts in rows.values())]
+    return [table.columns[i] for i in shown], {row: [texts[i] for i in shown] for row, texts in rows.items()}
 
 
 def one_column_grid(table: Table, known: Known) -> list[str]:
     """Rows by quantities, for a table that has one setting a row."""
-    cells = [cell for cell in table.cells if has_runs(cell, known[cell.name][1])]
-    rows = [[f"`{cell.row}`", *(cell_text(cell, quantity, known) for quantity in table.quantities)] for cell in cells]
+    rows = [[f"`{row}`", *texts] for row, texts in one_column_rows(table, known).items()]
     return [grid(("", *(quantity.head for quantity in table.quantities)), rows)] if rows else []
+
+
+def one_column_rows(table: Table, known: Known) -> dict[str, list[str]]:
+    """By row of which something was run: every quantity."""
+    cells = [cell for cell in table.cells if has_runs(cell, known[cell.name][1])]
+    return {cell.row: [cell_text(cell, quantity, known) for quantity in table.quantities] for cell in cells}
 
 
 def has_runs(cell: Cell, result: Result | None) -> bool:

@@ -40,6 +40,7 @@ class Section:
     missing: Sequence[NoFigure] = ()
     sheets: Sequence[Sheet] = ()
     commands: Sequence[tuple[str, str]] = ()  # a word about it, and the command
+    label: str = ""  # in the list of sections, if not the title
 
 
 @dataclass(frozen=True)
