@@ -16,6 +16,7 @@ from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, rul
 
 __all__ = ["drawings"]
 
+NAME, LETTER = 12, 6.5  # pixels of a name in a picture: high, and wide for each letter
 LINE = 15  # pixels between lines of the legend
 DASHES = ("", "6 3", "2 3")
 TILES = 6  # maps of a picture at most, in two rows
@@ -81,11 +82,25 @@ def traffic(panel: Panel, known: Known) -> str:
     right = 1.25 * max(spot.x for spot in found)  # names stand on the right of points
     axes = Axes((0.0, right), span([spot.y for spot in found]))
     parts = axes.draw(panel.title, *TRAFFIC)
-    for spot in found:
+    taken: list[tuple[float, float, float]] = []
+    for spot in sorted(found, key=lambda spot: -spot.y):
         (x, y), shade = axes.at(spot.x, spot.y), on_paper(spot.number)
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{shade}"/>')
-        parts.append(text(x + 7, y + 4, spot.name, "start", colour=shade))
+        parts.append(text(*free_place(x + 7, y + 4, spot.name, taken), spot.name, "start", colour=shade))
     return picture(parts)
+
+
+def free_place(x: float, y: float, name: str, taken: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """Where a name begins so that it covers no other one: as wished, or below; the place is taken from then on.
+
+    >>> taken = []
+    >>> [free_place(0, 10, "ab", taken), free_place(5, 12, "cd", taken), free_place(50, 12, "ef", taken)]
+    [(0, 10), (5, 22), (50, 12)]
+    """
+    while near := next((b for a, b, c in taken if a < x + LETTER * len(name) and x < c and abs(y - b) < NAME), None):
+        y = near + NAME
+    taken.append((x, y, x + LETTER * len(name)))
+    return x, y
 
 
 def maps(panel: Panel, known: Known) -> str:

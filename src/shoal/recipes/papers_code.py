@@ -8,6 +8,7 @@ from shoal.recipes.first_client import first_client
 from shoal.recipes.grids import grid
 from shoal.recipes.pages import MADE
 from shoal.recipes.relations import Known
+from shoal.recipes.shift_test import shift_test
 from shoal.recipes.slips import slips
 
 __all__ = ["page"]
@@ -81,7 +82,7 @@ def page(known: Known, extras: Extras) -> str:
     Returns:
         Markdown.
     """
-    parts = [HEAD.strip(), FIRST.strip(), *first_client(known)]
+    parts = [HEAD.strip(), FIRST.strip(), *first_client(known), *shift_test(known)]
     parts.append(SHARED.strip())
     columns = ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl")
     letters = [
