@@ -21,7 +21,7 @@ from shoal.backends import Serial
 from shoal.clusterers import complete_bipartition
 from shoal.experiment.api import execute
 from shoal.measures import cosine
-from shoal.recipes.cfl import AUTHORS, NOTEBOOK
+from shoal.recipes.papers.cfl import AUTHORS, NOTEBOOK
 from shoal.seeds import Key
 from shoal.setup.prepare import build_plan
 from shoal.setup.resolve import resolve

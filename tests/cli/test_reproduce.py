@@ -10,8 +10,8 @@ from tests.cli.conftest import Shoal
 
 from shoal.cli.reproduce_tables import list_line
 from shoal.recipes import Cell, Paper, Table
-from shoal.recipes.pace import paces
 from shoal.recipes.records import Panel
+from shoal.recipes.runs.pace import paces
 from shoal.recipes.store import EMPTY, Result, Store
 
 KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 2, "lr": 0.1}
@@ -163,7 +163,7 @@ def test_markdown(shoal: Shoal) -> None:
 )
 @pytest.mark.usefixtures("toy")
 def test_wrong_words(shoal: Shoal, words: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.recipes.documents.documents", lambda papers, known, extras: {})
+    monkeypatch.setattr("shoal.recipes.pages.documents.documents", lambda papers, known, extras: {})
     found = shoal("reproduce", *words)
     assert found.exit_code != 0 and sentence in found.stderr
 

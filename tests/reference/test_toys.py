@@ -17,7 +17,7 @@ from shoal.data.federation import Federation
 from shoal.engine import Engine
 from shoal.layout import Layout
 from shoal.measures import cosine
-from shoal.recipes.toys import Client, Risks, contradicting, descend, federation, xor
+from shoal.recipes.figures.toys import Client, Risks, contradicting, descend, federation, xor
 from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.tasks import Gradient, Train

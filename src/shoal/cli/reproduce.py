@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from shoal.backends import Backend
     from shoal.recipes.records import Cell, Table
-    from shoal.recipes.single import Job
+    from shoal.recipes.runs.single import Job
+    from shoal.recipes.runs.team import Team
     from shoal.recipes.store import Store
-    from shoal.recipes.team import Team
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -174,9 +174,9 @@ def documents_of(store: Store) -> list[Path]:
     """The generated pages of docs/, written."""
     from shoal.cli.reproduce_tables import every_cell
     from shoal.recipes import PAPERS
-    from shoal.recipes.documents import documents, write_documents
-    from shoal.recipes.extra_pages import read_extras
-    from shoal.recipes.relations import known_cells
+    from shoal.recipes.judging.relations import known_cells
+    from shoal.recipes.pages.documents import documents, write_documents
+    from shoal.recipes.pages.extra_pages import read_extras
 
     return write_documents(documents(PAPERS, known_cells(every_cell(), store), read_extras(store.root)), Path("docs"))
 
@@ -185,8 +185,8 @@ def pages_of(names: Sequence[str], store: Store, folder: Path) -> list[Path]:
     """A page of HTML for each paper of which a table is asked for."""
     from shoal.cli.reproduce_tables import every_cell
     from shoal.recipes import PAPERS
-    from shoal.recipes.html import write_pages
-    from shoal.recipes.relations import known_cells
+    from shoal.recipes.judging.relations import known_cells
+    from shoal.recipes.pages.html import write_pages
 
     wanted = {name.split("/")[0] for name in names} or set(PAPERS)
     papers = [paper for name, paper in PAPERS.items() if name in wanted]
@@ -224,7 +224,7 @@ def run_cells(
     """Play what is not complete; the sentences of what failed."""
     from shoal.cli.progress import ProgressDisplay
     from shoal.cli.reproduce_tables import ahead
-    from shoal.recipes.play import jobs, play
+    from shoal.recipes.runs.play import jobs, play
 
     todo = jobs(cells, store, asked.seeds, again)
     if not todo:
@@ -256,7 +256,7 @@ def run_cells(
 @contextmanager
 def open_team(asked: Asked, runs: int) -> Iterator[Backend | Team]:
     """Where runs are played: on a back end, or by a team, of which nobody is without a run."""
-    from shoal.recipes.team import Team
+    from shoal.recipes.runs.team import Team
     from shoal.setup.prepare import open_backend
 
     if asked.jobs > 1 and asked.engine == "ray":

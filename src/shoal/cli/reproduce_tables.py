@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
 from shoal.recipes.grids import grid
+from shoal.recipes.judging.relations import Verdict, judge, known_cells
 from shoal.recipes.numbers import figure_of, progress_of, state_of
-from shoal.recipes.pace import Paces, minutes_left, paces
-from shoal.recipes.pages import VERDICTS, count_sentence, reasons, verdict_rows
-from shoal.recipes.relations import Verdict, judge, known_cells
+from shoal.recipes.pages.paper_pages import VERDICTS, count_sentence, reasons, verdict_rows
+from shoal.recipes.runs.pace import Paces, minutes_left, paces
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
     from shoal.recipes.records import Cell, Quantity, Table
-    from shoal.recipes.single import Job
+    from shoal.recipes.runs.single import Job
     from shoal.recipes.store import Result, Store
 
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
@@ -141,7 +141,7 @@ def shown_under(table: Table, tables: Sequence[Table], cells: Sequence[Cell]) ->
 
 def verdicts_of(names: Sequence[str], store: Store, cells: Sequence[Cell] | None = None) -> list[Verdict]:
     """Verdicts on the statements about these tables; with `cells`, on those that need no other cell than these."""
-    from shoal.recipes.statements import STATEMENTS
+    from shoal.recipes.judging.statements import STATEMENTS
 
     known = known_cells(every_cell(), store)
     shown = None if cells is None else {cell.name for cell in cells}

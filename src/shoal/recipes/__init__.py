@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal.recipes import cfl, fedgroup, fedgsp, flexcfl, wecfl
+from shoal.recipes.papers import cfl, fedgroup, fedgsp, flexcfl, wecfl
 from shoal.recipes.records import Cell, Panel, Paper, Quantity, Table
 
 PAPERS: dict[str, Paper] = {module.PAPER.name: module.PAPER for module in (fedgroup, flexcfl, cfl, wecfl, fedgsp)}

@@ -60,7 +60,7 @@ class Cell:
         seeds: How many runs the recipe asks for, 0 to this minus one.
         minutes: Estimate of one run on one or two cores, until there is a measured one of its row.
         departures: Numbers of `docs/departures.md` in which the run is not the paper's.
-        keeps: What else is kept of a run, by the names of `shoal.recipes.keeps`.
+        keeps: What else is kept of a run, by the names of `shoal.recipes.runs.keeps`.
         curves: What else is kept by round, by the names of records, such as `test_loss`.
         counts: Whether clients and samples of the federation are figures, too.
         why_not: Why it cannot be run here; empty: it can.
@@ -113,7 +113,7 @@ class Panel:
         title: Above it.
         curve: What is drawn over rounds: `accuracy`, `loss`, `test_loss`, `discrepancy` or `ari`; `traffic`: a point
             for each cell, best accuracy over models sent; `maps`: where clients lie in the first rounds, of one cell;
-            or one of `shoal.recipes.scene_of`.
+            or one of `shoal.recipes.figures.scene_of`.
         cells: Names of cells, of this table or of others; toys have none.
         quantity: What is shown over settings.
 

@@ -28,7 +28,7 @@ class Result:
 
     Attributes:
         settings: Those that its runs had.
-        runs: What each seed gave, as `shoal.recipes.measure` keeps it.
+        runs: What each seed gave, as `shoal.recipes.runs.measure` keeps it.
         made: Code and machine of the last run.
         defaults: What its runs had beside the settings, `defaults_of` the cell at that time; empty in files that were
             written before this was kept.

@@ -1,0 +1,1 @@
+"""What runs say of the papers' statements, of their items and of settings that they leave open."""

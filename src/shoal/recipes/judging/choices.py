@@ -1,0 +1,162 @@
+"""Settings that papers leave open: what our runs choose by rules that were fixed before them, and what is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoal.recipes.grids import grid
+from shoal.recipes.judging.relations import Known
+from shoal.recipes.papers.fedgsp import CANDIDATES, ORIGIN, TUNED, VALIDATION
+from shoal.recipes.papers.wecfl import ACC, CIFAR32, READING_NAME, READINGS, ROUNDS
+from shoal.recipes.records import Table
+from shoal.recipes.store import Result, differs
+
+__all__ = ["Distance", "distances", "nearest", "remarks", "tuned"]
+
+METHODS = ("fedavg", "wecfl")  # by which readings are judged
+CIRCULAR = (
+    " It is chosen by how near `k1/fedavg` and `k10/wecfl` of this table come to the paper: that these two are near is "
+    "no evidence."
+)
+
+
+def usable(name: str, known: Known) -> Result | None:
+    """What is stored of a cell under its settings."""
+    cell, result = known[name]
+    return result if result is not None and differs(cell, result) is None else None
+
+
+def tuned(known: Known) -> dict[str, float]:
+    """For each method of FedGSP's Table 1 that was tuned: the best validation accuracy, of equals the smallest value.
+
+    Args:
+        known: All cells with what is stored of them.
+
+    Returns:
+        Values by method; a method of which a candidate was not run is left out.
+    """
+    found = {}
+    for method, (key, values) in CANDIDATES.items():
+        results = {value: usable(f"fedgsp/tuning/{method}/{key}-{value}", known) for value in values}
+        scores = {v: r.values(VALIDATION.name)[0] for v, r in results.items() if r and r.values(VALIDATION.name)}
+        if len(scores) == len(values):
+            found[method] = min(scores, key=lambda value: (-scores[value], value))
+    return found
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far a reading of WeCFL's "local steps 10" lies from the paper.
+
+    Attributes:
+        reading: Its name.
+        points: Distances of FedAvg and WeCFL from the paper's accuracies, added.
+        at_least: It was played for fewer rounds than the paper's, and lies at least so far.
+
+    >>> Distance("epochs-kept", 12.34, True).shown
+    'at least 12.3'
+    """
+
+    reading: str
+    points: float
+    at_least: bool
+
+    @property
+    def shown(self) -> str:
+        return f"{'at least ' if self.at_least else ''}{self.points:.1f}"
+
+
+def distances(known: Known) -> list[Distance]:
+    """The readings that were run, each with its distance.
+
+    A reading of fewer rounds counts with what it is above the paper, and not with what it is below: accuracies rise,
+    and what is above the paper stays there.
+
+    Args:
+        known: All cells with what is stored of them.
+
+    Returns:
+        In the order of the recipe.
+    """
+    found = []
+    for reading in READINGS:
+        points, early = 0.0, False
+        for method in METHODS:
+            cell, _ = known[f"wecfl/d28/{reading}/{method}"]
+            result, printed = usable(cell.name, known), cell.paper[ACC.name]
+            values = result.values(ACC.name) if result else {}
+            if not values or printed is None:
+                break
+            early = cell.rounds < ROUNDS
+            apart = ACC.scale * values[0] - printed
+            points += max(apart, 0.0) if early else abs(apart)
+        else:
+            found.append(Distance(reading, points, early))
+    return found
+
+
+def nearest(known: Known) -> str | None:
+    """The reading nearest to the paper, once all were run and none of fewer rounds can be nearer.
+
+    Args:
+        known: All cells with what is stored of them.
+
+    Returns:
+        Its name; None: it is not settled.
+    """
+    found = distances(known)
+    whole = [d for d in found if not d.at_least]
+    if len(found) < len(READINGS) or not whole:
+        return None
+    best = min(whole, key=lambda d: d.points)
+    return best.reading if all(d.points >= best.points for d in found) else None
+
+
+def remarks(table: Table, known: Known) -> list[str]:
+    """What a page says under a table about settings that the paper leaves open.
+
+    Args:
+        table: Of a paper.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Pieces of Markdown.
+    """
+    if table.name == "fedgsp/table1":
+        return tuning_remark(tuned(known))
+    if table.name == "wecfl/d28":
+        return [*reading_grid(known), reading_remark(known)]
+    runs = any("D28" in cell.departures for cell in table.cells)
+    return [reading_remark(known) + (CIRCULAR if table.name == CIFAR32 else "")] if runs else []
+
+
+def tuning_remark(found: dict[str, float]) -> list[str]:
+    """Where the settings of Table 1 come from."""
+    lines = []
+    for method, (key, _) in CANDIDATES.items():
+        value = f"`{method}` with {key} = {TUNED[method]:g}"
+        by_rule = "the best validation accuracy of `fedgsp/tuning`"
+        lines.append(f"* {value}: {by_rule if method in found else f'{ORIGIN[method]}, not tuned on validation yet'}.")
+    return ["\n".join(lines)]
+
+
+def reading_remark(known: Known) -> str:
+    """Whether it is settled what "local steps 10" means."""
+    best, taken = nearest(known), f"`{READING_NAME}`"
+    if best is not None:
+        return f'"Local steps 10" is read as {taken}, of all readings of `wecfl/d28` the nearest to the paper (D28).'
+    why = "were run"
+    found = distances(known)
+    if len(found) == len(READINGS):
+        why = f"`{min(found, key=lambda d: d.points).reading}` was run for all {ROUNDS} rounds"
+    return (
+        f'What "local steps 10" means is not settled yet: {taken} is a first guess (D28), until '
+        f"{'the readings of `wecfl/d28` ' if why == 'were run' else ''}{why}."
+    )
+
+
+def reading_grid(known: Known) -> list[str]:
+    """The distance of every reading that was run."""
+    rows = [[f"`{d.reading}`", d.shown] for d in distances(known)]
+    head = "Distance from the paper's accuracies of FedAvg and WeCFL, added, in points:"
+    return [head, grid(("reading", "distance"), rows)] if rows else []

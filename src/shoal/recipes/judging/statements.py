@@ -1,0 +1,14 @@
+"""The statements of the papers that our runs can judge, each as a comparison of cells."""
+
+from __future__ import annotations
+
+from shoal.recipes.judging.claims import Relation
+from shoal.recipes.judging.statements_drift import drift
+from shoal.recipes.judging.statements_fedgroup import fedgroup, table1
+from shoal.recipes.judging.statements_fedgsp import fedgsp
+from shoal.recipes.judging.statements_flexcfl import flexcfl
+from shoal.recipes.judging.statements_more import cfl, wecfl
+
+STATEMENTS: tuple[Relation, ...] = (*table1(), *fedgroup(), *flexcfl(), *drift(), *cfl(), *wecfl(), *fedgsp())
+
+__all__ = ["STATEMENTS"]

@@ -1,0 +1,229 @@
+"""Statements of FedGroup, each as a comparison of cells."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from shoal.recipes.judging.claims import Relation
+from shoal.recipes.judging.comparing import ABOVE, BELOW, LETTERS, MNIST, against_all, each, pair
+
+T1, G3 = "fedgroup/table1", "fedgroup/table3"
+ORDER = ("classes-1", "classes-3", "classes-5", "classes-10")
+HERE = (*MNIST, *LETTERS)
+TEXT = "section IV-B"
+APART: dict[str, Any] = {"quantity": "discrepancy_mean", "scale": 1}
+
+
+def table1() -> list[Relation]:
+    """What classes per client do to FedAvg."""
+    ends: dict[str, Any] = {"left": (f"{T1}/classes-10/fedavg",), "right": (f"{T1}/classes-1/fedavg",)}
+    found = [
+        Relation(
+            "fedgroup/table1-accuracy",
+            "ten classes per client instead of one raise the best accuracy, by 4.3 points; at least 2 are asked for",
+            "section III-A",
+            **ends,
+            least=2,
+        ),
+        Relation(
+            "fedgroup/table1-variance",
+            "and lower the variance of the discrepancy, by 92.5 %; at least by half is asked for",
+            "section III-A",
+            **ends,
+            quantity="discrepancy_variance",
+            scale=1,
+            ratio=True,
+            most=0.5,
+        ),
+    ]
+    for less, more in itertools.pairwise(ORDER):
+        cells: dict[str, Any] = {"left": (f"{T1}/{more}/fedavg",), "right": (f"{T1}/{less}/fedavg",)}
+        words = f"{more.removeprefix('classes-')} classes instead of {less.removeprefix('classes-')}"
+        found += [
+            Relation(f"fedgroup/table1-best-{more}", f"{words}: higher best accuracy", "Table I", **cells, **ABOVE),
+            Relation(
+                f"fedgroup/table1-rounds-{more}",
+                f"{words}: fewer rounds to 85 %",
+                "Table I",
+                **cells,
+                **BELOW,
+                quantity="rounds_to_85",
+                scale=1,
+            ),
+        ]
+    return found
+
+
+def fedgroup() -> list[Relation]:
+    """What FedGroup says of Table III."""
+    return [*compared(), *ablations(), *proximal(), *discrepancies(), *speed(), *exceptions()]
+
+
+def compared() -> list[Relation]:
+    """FedGroup against the others."""
+    end, rows = "section V", (*HERE, "synthetic")
+    return [
+        *each("fedgroup/above-fedavg", "FedGroup is above FedAvg", end, G3, rows, "fg-edc", "fedavg", least=1),
+        *each("fedgroup/above-fedprox", "FedGroup is above FedProx", end, G3, rows, "fg-edc", "fedprox", **ABOVE),
+        *each("fedgroup/above-fesem", "FedGroup is above FeSEM", TEXT, G3, HERE, "fg-edc", "fesem", **ABOVE),
+        *against_all(
+            "fedgroup/fesem-worst",
+            "FeSEM is below all others but the ablations",
+            TEXT,
+            G3,
+            HERE,
+            "fesem",
+            ("fedavg", "fedprox", "ifca", "fg-edc", "fgp-edc", "fg-madc", "fgp-madc"),
+            over="least",
+            **BELOW,
+        ),
+        Relation(
+            "fedgroup/edc-madc",
+            "EDC is as good as MADC, within half a point, or better, on average",
+            TEXT,
+            **pair(G3, HERE, "fg-edc", "fg-madc"),
+            partly=True,
+            least=-0.5,
+        ),
+    ]
+
+
+def ablations() -> list[Relation]:
+    """Random centres and random newcomers."""
+    return [
+        *each("fedgroup/rcc", "random centres (RCC) lose", TEXT, G3, HERE, "fg-rcc-edc", "fg-edc", **BELOW),
+        *each("fedgroup/rcc-fesem", "RCC stays above FeSEM", TEXT, G3, HERE, "fg-rcc-edc", "fesem", **ABOVE),
+        *each("fedgroup/rac", "RAC falls below FedAvg", TEXT, G3, HERE, "fg-rac-edc", "fedavg", **BELOW),
+        *each("fedgroup/above-rac", "FedGroup is above RAC", "section V", G3, HERE, "fg-edc", "fg-rac-edc", **ABOVE),
+        Relation(
+            "fedgroup/rac-average",
+            "RAC costs 7.86 points on average; at least 4 are asked for",
+            TEXT,
+            **pair(G3, HERE, "fg-rac-edc", "fg-edc"),
+            partly=True,
+            most=-4,
+        ),
+    ]
+
+
+def proximal() -> list[Relation]:
+    """What the proximal term does."""
+    pairs: dict[str, Any] = {"source": TEXT, "table": G3, "rows": HERE, "left": "fgp-edc", "right": "fg-edc"}
+    steady: dict[str, Any] = {"quantity": "discrepancy_variance", "scale": 1, "ratio": True, "most": 1, "strict": True}
+    return [
+        Relation(
+            "fedgroup/prox-no-gain",
+            "the proximal term brings no clear accuracy, at most a point on average",
+            TEXT,
+            **pair(G3, HERE, "fgp-edc", "fg-edc"),
+            partly=True,
+            most=1,
+        ),
+        *each("fedgroup/prox-discrepancy", "the proximal term lowers the discrepancy", **pairs, **BELOW, **APART),
+        *each("fedgroup/prox-stable", "and makes it steadier (variance over rounds)", **pairs, **steady),
+    ]
+
+
+def discrepancies() -> list[Relation]:
+    """How far clients are from their model: with FedAvg and FedProx, and in the first round."""
+    grouped = ("ifca", "fesem", "fg-edc", "fgp-edc", "fg-madc", "fgp-madc")
+    low = [
+        one
+        for column, name in (("fedavg", "FedAvg"), ("fedprox", "FedProx"))
+        for one in against_all(
+            f"fedgroup/low-discrepancy-{column}",
+            f"{name}'s discrepancy is low, which we read as below that of every method with groups,",
+            TEXT,
+            G3,
+            HERE,
+            column,
+            grouped,
+            over="least",
+            **BELOW,
+            **APART,
+        )
+    ]
+    first = [
+        one
+        for column, name in (("ifca", "IFCA"), ("fesem", "FeSEM"))
+        for one in each(
+            f"fedgroup/initial-discrepancy-{column}",
+            f"FedGroup's first discrepancy is below that of {name}",
+            TEXT,
+            G3,
+            HERE,
+            "fg-edc",
+            column,
+            **BELOW,
+            quantity="first_discrepancy",
+            scale=1,
+        )
+    ]
+    return [*low, *first]
+
+
+def speed() -> list[Relation]:
+    """How fast accuracy rises."""
+    return [
+        *each(
+            "fedgroup/faster",
+            "FedGroup takes fewer rounds to 80 % than FedAvg (all 300 where that is never reached)",
+            TEXT,
+            G3,
+            HERE,
+            "fg-edc",
+            "fedavg",
+            **BELOW,
+            quantity="rounds_to_80",
+            scale=1,
+        ),
+        Relation(
+            "fedgroup/eta_g",
+            "aggregation between groups speeds up MNIST-MCLR slightly: a higher mean accuracy in the first 100 rounds",
+            TEXT,
+            ("fedgroup/eta_g/mnist-mclr/fg-eta_g-0.1",),
+            (f"{G3}/mnist-mclr/fg-edc",),
+            quantity="early_accuracy",
+            **ABOVE,
+        ),
+    ]
+
+
+def exceptions() -> list[Relation]:
+    """Synthetic."""
+    row = ("synthetic",)
+    return [
+        Relation(
+            "fedgroup/edc-madc-synthetic",
+            "on Synthetic EDC is not above MADC",
+            "Table III",
+            **pair(G3, row, "fg-edc", "fg-madc"),
+            most=0,
+        ),
+        *against_all(
+            "fedgroup/fesem-not-worst",
+            "exception: FeSEM is not the worst",
+            TEXT,
+            G3,
+            row,
+            "fesem",
+            ("fedavg", "fedprox", "ifca", "fg-edc", "fgp-edc", "fg-madc", "fgp-madc"),
+            over="least",
+            **ABOVE,
+        ),
+        Relation(
+            "fedgroup/synthetic-rcc",
+            "exception: RCC beats FedGroup on Synthetic",
+            TEXT,
+            **pair(G3, row, "fg-rcc-edc", "fg-edc"),
+            **ABOVE,
+        ),
+        Relation(
+            "fedgroup/synthetic-ifca",
+            "exception: so does IFCA",
+            "Table III",
+            **pair(G3, row, "ifca", "fg-edc"),
+            **ABOVE,
+        ),
+    ]

@@ -1,0 +1,186 @@
+"""Statements of FedGSP, each as a comparison of cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.recipes.judging.claims import Relation
+from shoal.recipes.judging.comparing import ABOVE, BELOW
+from shoal.recipes.papers.fedgsp import figure4
+
+
+def fedgsp() -> list[Relation]:
+    """What FedGSP says of Table 1 and Figs. 3 to 5."""
+    table = "fedgsp/table1/small"
+    others = ("fedprox", "fedmmd", "fedfusion", "ida", "fedadagrad", "fedadam", "fedyogi")
+    seven = tuple(f"{table}/{method}" for method in others)
+    rounds: dict[str, Any] = {"quantity": "rounds_to_80", "scale": 1, "ratio": True}
+    loss: dict[str, Any] = {"quantity": "best_test_loss", "scale": 1}
+    gsp = (f"{table}/fedgsp",)
+    return [
+        Relation(
+            "fedgsp/fedavg", "FedGSP is 5.3 points above FedAvg, at least 3", "4.2", gsp, (f"{table}/fedavg",), least=3
+        ),
+        Relation("fedgsp/seven", "3.7 above the mean of seven others, at least 1.8", "4.2", gsp, seven, least=1.8),
+        Relation(
+            "fedgsp/seven-loss",
+            "its loss is 0.123 lower than theirs, at least 0.06",
+            "4.2",
+            gsp,
+            seven,
+            most=-0.06,
+            **loss,
+        ),
+        *(
+            Relation(f"fedgsp/above-{m}", f"FedGSP is above {m}", "Table 1", gsp, (f"{table}/{m}",), **ABOVE)
+            for m in others
+        ),
+        Relation(
+            "fedgsp/seven-rounds",
+            "84 % fewer rounds to 80 % than the six others that reach it; at most a third of theirs is asked for",
+            "4.2",
+            gsp,
+            tuple(name for name in seven if not name.endswith("/fedprox")),
+            most=0.33,
+            **rounds,
+        ),
+        Relation(
+            "fedgsp/rounds",
+            "FedGSP reaches 80 % in at most a quarter of FedAvg's rounds",
+            "Table 1",
+            gsp,
+            (f"{table}/fedavg",),
+            most=0.25,
+            **rounds,
+        ),
+        Relation(
+            "fedgsp/by-34",
+            "FedGSP reaches 80 % by round 34 with the paper's network",
+            "4.2",
+            ("fedgsp/table1/leaf-34/fedgsp",),
+            least=80,
+        ),
+        Relation(
+            "fedgsp/time",
+            "FedGSP spends 93 % less time on communication until 80 %; at most a quarter of FedAvg's is asked for",
+            "Fig. 6",
+            gsp,
+            (f"{table}/fedavg",),
+            most=0.25,
+            quantity="t_comm_to_80",
+            scale=1,
+            ratio=True,
+        ),
+        Relation(
+            "fedgsp/naive",
+            "NaiveGSP ends about where FedAvg does, within 2 points",
+            "4.2, Fig. 3b",
+            (f"{table}/naivegsp",),
+            (f"{table}/fedavg",),
+            least=-2,
+            most=2,
+        ),
+        Relation(
+            "fedgsp/icg",
+            "ICG adds 6 points to NaiveGSP, at least 3",
+            "4.2, Fig. 3b",
+            (f"{table}/naivegsp+icg",),
+            (f"{table}/naivegsp",),
+            least=3,
+        ),
+        Relation(
+            "fedgsp/overfits",
+            "the loss of NaiveGSP+ICG rises late, that of FedGSP does not: it ends lower",
+            "Fig. 3c",
+            gsp,
+            (f"{table}/naivegsp+icg",),
+            **BELOW,
+            quantity="last_test_loss",
+            scale=1,
+        ),
+        *(
+            Relation(
+                f"fedgsp/sending-{method}",
+                f"communication takes most of the time until 80 %, more than half, of {name}",
+                "4.2, Fig. 6",
+                (f"{table}/{method}",),
+                least=0.5,
+                strict=True,
+                quantity="share_of_sending",
+                scale=1,
+            )
+            for method, name in (("fedavg", "FedAvg"), ("fedgsp", "FedGSP"))
+        ),
+        *figures45(),
+    ]
+
+
+def figures45() -> list[Relation]:
+    """What Figs. 4 and 5 show of growth functions and of the share of groups that train."""
+    loss: dict[str, Any] = {"quantity": "best_test_loss", "scale": 1}
+    tried: dict[str, tuple[str, ...]] = {}
+    for cell in figure4():
+        tried[cell.row] = (*tried.get(cell.row, ()), cell.name)
+    return [
+        Relation(
+            "fedgsp/log-best",
+            "the least loss of all growth functions is that of the logarithm",
+            "4.2, Fig. 4",
+            tried["log"],
+            (*tried["linear"], *tried["exp"]),
+            over="least",
+            **BELOW,
+            **loss,
+        ),
+        Relation(
+            "fedgsp/too-slow",
+            "too slow growth has a higher loss (log, alpha 1, beta 1 against alpha 2, beta 3)",
+            "4.2, Fig. 4",
+            ("fedgsp/fig4/log/alpha-1-beta-1",),
+            ("fedgsp/fig4/log/alpha-2-beta-3",),
+            **ABOVE,
+            **loss,
+        ),
+        Relation(
+            "fedgsp/kappa-comp",
+            "kappa has a negligible effect on T_comp: all groups cost within a tenth of what a tenth of them does",
+            "4.2, Fig. 5b",
+            ("fedgsp/fig5/writers-100/kappa-1.0",),
+            ("fedgsp/fig5/writers-100/kappa-0.1",),
+            quantity="t_comp",
+            scale=1,
+            ratio=True,
+            least=0.9,
+            most=1.1,
+        ),
+        Relation(
+            "fedgsp/kappa",
+            "a tenth of the groups is as good as all of them, within 2 points",
+            "Fig. 5a",
+            ("fedgsp/fig5/writers-100/kappa-0.1",),
+            ("fedgsp/fig5/writers-100/kappa-1.0",),
+            least=-2,
+            most=2,
+        ),
+        Relation(
+            "fedgsp/kappa-comm",
+            "T_comm is proportional to kappa",
+            "Fig. 5c",
+            ("fedgsp/fig5/writers-100/kappa-1.0",),
+            ("fedgsp/fig5/writers-100/kappa-0.5",),
+            quantity="t_comm",
+            scale=1,
+            ratio=True,
+            least=1.8,
+            most=2.2,
+        ),
+        Relation(
+            "fedgsp/too-fast",
+            "too fast growth has a higher loss (log, alpha 4, beta 10 against alpha 2, beta 3)",
+            "Fig. 4",
+            ("fedgsp/fig4/log/alpha-4-beta-10",),
+            ("fedgsp/fig4/log/alpha-2-beta-3",),
+            **ABOVE,
+            **loss,
+        ),
+    ]

@@ -1,0 +1,144 @@
+"""Statements of WeCFL's figures and of its Table 5, each as a comparison of cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.recipes.judging.claims import Relation
+from shoal.recipes.judging.comparing import ABOVE, BELOW
+
+LAST: dict[str, Any] = {"quantity": "last_three_accuracy"}
+ARI: dict[str, Any] = {"quantity": "ari", "scale": 1}
+FMNIST, CIFAR = "wecfl/table2-fmnist-dirichlet", "wecfl/table2-cifar-dirichlet"
+PAIRS = ("fmnist-dirichlet", "fmnist-classes", "cifar-dirichlet", "cifar-classes")
+
+
+def clusterings() -> list[Relation]:
+    """What Figs. 5, 7 and 8 show of the clusters; of (3, 2) classes the paper shows none."""
+    exact = [
+        Relation(
+            f"wecfl/ari-{kind}",
+            f"{kind}: WeCFL with K = 10 finds the planted clusters {words}",
+            source,
+            (f"wecfl/table2-{kind}/k10/wecfl",),
+            least=bound,
+            ours=source == "ours",
+            **ARI,
+        )
+        for kind, words, source, bound in (
+            ("fmnist-dirichlet", "exactly", "section B.2, Fig. 7", 1),
+            ("cifar-dirichlet", "exactly", "section 8.3, Fig. 5", 1),
+            ("fmnist-classes", "(ARI at least 0.9)", "ours", 0.9),
+            ("cifar-classes", "(ARI at least 0.9)", "ours", 0.9),
+        )
+    ]
+    return [
+        *exact,
+        Relation(
+            "wecfl/one-round",
+            "fmnist-dirichlet: with K = 10 one communication round is enough",
+            "section B.2, Fig. 7",
+            (f"{FMNIST}/k10/wecfl",),
+            least=1,
+            quantity="ari_of_round_1",
+            scale=1,
+        ),
+        Relation(
+            "wecfl/three-rounds",
+            "fmnist-dirichlet: with K = 3 every planted cluster lies in one cluster after three rounds",
+            "section B.2, Fig. 8",
+            ("wecfl/fig3/k3/wecfl",),
+            least=1,
+            quantity="whole_in_round_3",
+            scale=1,
+        ),
+        *(
+            Relation(
+                f"wecfl/settled-{kind}",
+                f"{kind}: clusters of WeCFL with K = 10 are settled in round 10 (their ARI moves by 0.01 at most)",
+                "section 8.3",
+                (f"wecfl/table2-{kind}/k10/wecfl",),
+                most=0.01,
+                quantity="ari_moves",
+                scale=1,
+            )
+            for kind in PAIRS
+        ),
+    ]
+
+
+def convergence() -> list[Relation]:
+    """What Figs. 2 and 3 show of accuracy over rounds; bounds are ours."""
+    table = "wecfl/table2-cifar-classes/k10"
+    every = ("wecfl/fig3/k3/wecfl", f"{FMNIST}/k5/wecfl", f"{FMNIST}/k10/wecfl", "wecfl/fig3/k20/wecfl")
+    return [
+        Relation(
+            "wecfl/fastest",
+            "cifar-classes: WeCFL with K = 10 converges faster than IFCA and FeSEM (mean accuracy of the first third)",
+            "section 8.2, Fig. 2",
+            (f"{table}/wecfl",),
+            (f"{table}/ifca", f"{table}/fesem"),
+            over="largest",
+            **ABOVE,
+            quantity="early_accuracy",
+        ),
+        Relation(
+            "wecfl/every-k",
+            "fmnist-dirichlet: WeCFL converges with every K of 3, 5, 10, 20: it ends within 2 points of its best",
+            "section 8.2, Fig. 3",
+            every,
+            over="largest",
+            most=2,
+            quantity="below_best",
+        ),
+    ]
+
+
+def cosines(cell: str) -> list[Relation]:
+    """What Fig. 4 shows, of a federation and a round that the paper does not name; bounds are ours."""
+    return [
+        Relation(
+            "wecfl/cosines-within",
+            "clients of a cluster have cosines above 0.999",
+            "Fig. 4",
+            (cell,),
+            least=0.999,
+            quantity="least_cosine_within",
+            scale=1,
+        ),
+        Relation(
+            "wecfl/cosines-between",
+            "centroids of clusters have cosines around 0.93",
+            "Fig. 4",
+            (cell,),
+            least=0.88,
+            most=0.98,
+            quantity="mean_cosine_between",
+            scale=1,
+        ),
+    ]
+
+
+def table5() -> list[Relation]:
+    """What is said of clients without planted clusters."""
+    found = []
+    for kind in PAIRS:
+        table = f"wecfl/table5-{kind}"
+        for name, says, left, right, bounds in (
+            ("fedavg", "WeCFL with K = 10 is above FedAvg", "k10/wecfl", "k1/fedavg", ABOVE),
+            ("fesem", "WeCFL is not below FeSEM, K = 10", "k10/wecfl", "k10/fesem", {"least": 0}),
+            ("ifca", "IFCA is below WeCFL, K = 10", "k10/ifca", "k10/wecfl", BELOW),
+            ("more-k", "K = 10 is better than K = 5 for WeCFL", "k10/wecfl", "k5/wecfl", ABOVE),
+        ):
+            found.append(
+                Relation(
+                    f"wecfl/table5-{name}-{kind}",
+                    f"{kind}, no planted clusters: {says}",
+                    "section B.2, Table 5",
+                    (f"{table}/{left}",),
+                    (f"{table}/{right}",),
+                    **LAST,
+                    **bounds,
+                )
+            )
+    return found

@@ -1,0 +1,1 @@
+"""Generated pages: of the papers, of their statements and items, and of what their code does."""

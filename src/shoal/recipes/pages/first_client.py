@@ -1,0 +1,103 @@
+"""Whether FlexCFL's figures of IFCA and FeSEM agree with the first client's update in place of the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from shoal.recipes.grids import grid
+from shoal.recipes.judging.relations import Known
+from shoal.recipes.pages.beside import CHANGE, beside, by_seed
+
+__all__ = ["first_client", "says"]
+
+TABLES = {
+    "flexcfl/table3": "without drift",
+    "flexcfl/table4-swap-all": "swap all",
+    "flexcfl/table4-swap-part": "swap part",
+    "flexcfl/table4-incremental": "incremental",
+}
+METHODS = {"ifca": "IFCA", "fesem": "FeSEM"}
+ROWS = {
+    "mnist-mclr": "MNIST-MCLR",
+    "mnist-mlp": "MNIST-MLP",
+    "femnist-mclr": "FEMNIST-MCLR",
+    "femnist-mlp": "FEMNIST-MLP",
+    "synthetic": "Synthetic",
+}
+SHOWN = {
+    **ROWS,
+    "femnist-mclr-shared": "FEMNIST-MCLR with shared images",
+    "femnist-mlp-shared": "FEMNIST-MLP, the same",
+}
+LEAST = 5  # rows, for a word on them
+STRONG, AGAINST = 0.8, 0.2  # shares of the rows that are nearer to the first client's
+Pair = tuple[float, float]  # distances from the paper's figure: of the mean of all, of the first client
+
+
+def first_client(known: Known) -> list[str]:
+    """Tables of both averages beside the paper's figures, and what they come to.
+
+    Args:
+        known: All cells with what is stored of them.
+
+    Returns:
+        Pieces of Markdown.
+    """
+    parts = []
+    for table, words in TABLES.items():
+        rows = [
+            [f"{title}, {method}, {words}", *beside(name, f"{name}-first", known)]
+            for row, title in SHOWN.items()
+            for column, method in METHODS.items()
+            for name in (f"{table}/{row}/{column}",)
+        ]
+        parts.append(grid(("row of the table", "paper", "mean of all", "first client", CHANGE), rows))
+    lines = [says(title, distances(column, known)) for column, title in METHODS.items()]
+    return [
+        *parts,
+        "Which of both the paper's figures are nearer to, over the rows that were run, without shared images:",
+        "\n".join(lines),
+    ]
+
+
+def distances(column: str, known: Known) -> list[Pair]:
+    """How far our means lie from the paper, for the rows of which both were run."""
+    found = []
+    for name in (f"{table}/{row}/{column}" for table in TABLES for row in ROWS):
+        paper = known[name][0].paper.get("best_accuracy")
+        ours = [[*by_seed(one, known, "best_accuracy").values()] for one in (name, f"{name}-first")]
+        if paper is not None and all(ours):
+            plain, first = (abs(fmean(values) - paper) for values in ours)
+            found.append((plain, first))
+    return found
+
+
+def says(title: str, pairs: Sequence[Pair]) -> str:
+    """A line on a method: how many rows are nearer to the first client's, how far both are, and how strong that is.
+
+    Args:
+        title: Of the method.
+        pairs: Distances by row, of the mean of all and of the first client.
+
+    Returns:
+        An item of a list.
+
+    >>> says("FeSEM", [(5.0, 1.0)] * 5)
+    '* FeSEM: to the first client in 5 of 5 rows; 1.0 points away on average, the mean of all 5.0. The case is strong.'
+    """
+    if not pairs:
+        return f"* {title}: not run."
+    nearer = sum(first < plain for plain, first in pairs)
+    plain, first = (fmean(pair[i] for pair in pairs) for i in (0, 1))
+    share = nearer / len(pairs)
+    if len(pairs) < LEAST:
+        word = "Too few rows to say."
+    elif share >= STRONG and first < plain:
+        word = "The case is strong."
+    elif share <= AGAINST and first > plain:
+        word = "The figures speak against it."
+    else:
+        word = "The case is not strong: the figures do not tell which of both made them."
+    far = f"{first:.1f} points away on average, the mean of all {plain:.1f}"
+    return f"* {title}: to the first client in {nearer} of {len(pairs)} rows; {far}. {word}"

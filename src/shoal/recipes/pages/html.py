@@ -1,0 +1,193 @@
+"""The pages of `shoal reproduce --html`: a paper's figures drawn from our curves, its tables and its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.recipes.figures.html_scenes import scene_figure
+from shoal.recipes.figures.mean_curves import SHOWN, curve_name, mean_curve
+from shoal.recipes.figures.points import TRAFFIC, groups_of, maps_of, spots
+from shoal.recipes.figures.scene_of import is_scene, scene_of
+from shoal.recipes.judging.relations import Known, judge
+from shoal.recipes.judging.statements import STATEMENTS
+from shoal.recipes.numbers import figure_of, progress_of, state_of
+from shoal.recipes.pages.paper_pages import (
+    HOW,
+    REASONS,
+    VERDICTS,
+    count_sentence,
+    left_sentences,
+    one_column_rows,
+    quantity_rows,
+    reason_rows,
+    verdict_rows,
+)
+from shoal.recipes.records import Panel, Paper, Table
+from shoal.recipes.store import differs
+from shoal.report import write
+from shoal.report.figure import Figure, NoFigure, axis, line, rounds_axis, text
+from shoal.report.headline import Sheet
+from shoal.report.page import Page, Section, section
+from shoal.report.theme import colour, dash, symbol
+
+__all__ = ["page_of", "write_pages"]
+
+NOT_RUN = "none of its cells was run"
+MAPPED = "Of seed 0. Neighbours stay neighbours; distances between groups mean little."
+HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state", "departures", "note")
+BESIDE = "paper / ours"
+
+
+def write_pages(papers: Sequence[Paper], known: Known, folder: Path) -> list[Path]:
+    """A file of HTML for each paper.
+
+    Args:
+        papers: Which.
+        known: All cells with what is stored of them.
+        folder: Where to.
+
+    Returns:
+        The files.
+    """
+    return [write(page_of(paper, known), folder / f"{paper.name}.html") for paper in papers]
+
+
+def page_of(paper: Paper, known: Known) -> Page:
+    """The page of a paper.
+
+    Args:
+        paper: The paper.
+        known: All cells with what is stored of them.
+
+    Returns:
+        What `shoal.report` renders.
+    """
+    verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
+    sections = [table_section(table, known) for table in paper.tables if table.cells or table.panels]
+    sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), plain(HOW))]
+    if rows := reason_rows(verdicts):
+        sheets.append(Sheet("Behind those that do not hold", REASONS, rows))
+    last = Section("Statements", sheets=sheets)
+    return Page(paper.title, paper.reference, count_sentence(verdicts), (), [*sections, last])
+
+
+def table_section(table: Table, known: Known) -> Section:
+    """A table of the paper: its figures, its cells as the paper has them, and one by one with what they are."""
+    drawn = section("", [one for k, panel in enumerate(table.panels) for one in panel_figures(table, k, panel, known)])
+    sheets = grids(table, known)
+    if rows := sheet_rows(table, known):
+        left = plain(" ".join(left_sentences([(cell, known[cell.name][1]) for cell in table.cells])))
+        sheets.append(Sheet("Every cell, its departures and notes", HEADS, rows, left, folded=True))
+    if sheets:
+        sheets[0] = replace(sheets[0], note=" ".join(filter(None, (plain(table.about), sheets[0].note))))
+    name = table.name.split("/")[1]
+    return Section(f"{name}: {table.title}", drawn.figures, drawn.missing, sheets, label=name)
+
+
+def grids(table: Table, known: Known) -> list[Sheet]:
+    """Rows by columns, a grid for each quantity; or rows by quantities, where there is one column."""
+    if len(table.columns) == 1:
+        rows = one_column_rows(table, known)
+        return [sheet_of(BESIDE, [q.head for q in table.quantities], rows)] if rows else []
+    found = [(q.head, *quantity_rows(table, q, known)) for q in table.quantities]
+    return [sheet_of(f"{name[0].upper()}{name[1:]}: {BESIDE}", heads, rows) for name, heads, rows in found if heads]
+
+
+def sheet_of(title: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Sheet:
+    return Sheet(title, ("", *heads), [[name, *texts] for name, texts in rows.items()])
+
+
+def plain(markdown: str) -> str:
+    """Without the marks of code."""
+    return markdown.replace("`", "")
+
+
+def sheet_rows(table: Table, known: Known) -> list[list[str]]:
+    """A line for each quantity of each cell."""
+    rows = []
+    for cell in table.cells:
+        result = known[cell.name][1]
+        state = progress_of(cell, result) or state_of(cell, result)
+        for number, quantity in enumerate(table.quantities):
+            figure = figure_of(cell, quantity, result)
+            shown = [figure.published, figure.ours, figure.difference]
+            words = ["", ""] if number else [", ".join(cell.departures), cell.note]
+            if not number or not figure.is_empty:
+                rows.append([cell.row, cell.column, quantity.head, *shown, state, *words])
+    return rows
+
+
+def panel_figures(table: Table, number: int, panel: Panel, known: Known) -> list[Figure | NoFigure]:
+    """A panel: curves, a scene, points of traffic, or a map for each round that has one."""
+    key = f"{table.name.replace('/', '-')}-{number}"
+    if is_scene(panel):
+        scene = scene_of(panel, known)
+        return [NoFigure(key, panel.title, NOT_RUN) if scene is None else scene_figure(key, panel.title, scene)]
+    if panel.curve == "traffic":
+        return [traffic_figure(key, panel, known)]
+    if panel.curve == "maps":
+        return map_figures(key, panel, known)
+    return [panel_figure(key, panel, known)]
+
+
+def traffic_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
+    """Best accuracy over models sent."""
+    found = spots(panel, known)
+    if not found:
+        return NoFigure(key, panel.title, NOT_RUN)
+    traces = [
+        {
+            **line([s.x], [round(s.y, 3)], text(s.name), colour(s.number)),
+            "marker": {"color": colour(s.number), "size": 10},
+        }
+        for s in found
+    ]
+    rows: list[list[str | float | int | None]] = [[s.name, round(s.x), round(s.y, 3)] for s in found]
+    layout = {"xaxis": axis(TRAFFIC[0], rangemode="tozero"), "yaxis": axis(TRAFFIC[1])}
+    return Figure(key, panel.title, "Means over seeds, of the whole run.", ("cell", *TRAFFIC), rows, traces, layout)
+
+
+def map_figures(key: str, panel: Panel, known: Known) -> list[Figure | NoFigure]:
+    """Where clients lie, round by round, coloured by group."""
+    found: list[Figure | NoFigure] = []
+    for one in maps_of(panel, known):
+        groups = groups_of(one)
+        traces: list[dict[str, Any]] = []
+        for k, places in groups.items():
+            x, y = zip(*places, strict=True)
+            marker = {"color": colour(k), "symbol": symbol(k), "size": 7}
+            name = f"group {k}" if k >= 0 else "none"
+            traces.append({"type": "scatter", "mode": "markers", "x": x, "y": y, "name": name, "marker": marker})
+        rows: list[list[str | float | int | None]] = [[k, x, y] for k, places in groups.items() for x, y in places]
+        layout = {"xaxis": axis("t-SNE, first axis (no unit)"), "yaxis": axis("t-SNE, second axis (no unit)")}
+        title = f"{panel.title}, round {one['round']}"
+        heads = ("group", "x", "y")
+        found.append(Figure(f"{key}-round-{one['round']}", title, MAPPED, heads, rows, traces, layout))
+    return found or [NoFigure(key, panel.title, "its cell was not run, or before maps were kept")]
+
+
+def panel_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
+    """The curves of a panel, means over seeds."""
+    unit, scale = SHOWN[panel.curve]
+    traces: list[dict[str, Any]] = []
+    rows: list[list[str | float | int | None]] = []
+    for k, name in enumerate(panel.cells):
+        cell, result = known[name]
+        if result is None or differs(cell, result) is not None:
+            continue
+        points = mean_curve(result, panel.curve)
+        if points:
+            label = curve_name(name, panel.cells)
+            x, y = [p[0] for p in points], [round(scale * p[1], 4) for p in points]
+            traces.append(line(x, y, text(label), colour(k), dash=dash(k)))
+            rows += [[label, a, b] for a, b in zip(x, y, strict=True)]
+    if not traces:
+        return NoFigure(key, panel.title, NOT_RUN)
+    missing = len(panel.cells) - len(traces)
+    caption = "Means over seeds, from the thinned curves in results/."
+    caption += f" {missing} of {len(panel.cells)} curves were not run." if missing else ""
+    layout = {"xaxis": rounds_axis(), "yaxis": axis(unit)}
+    return Figure(key, panel.title, caption, ("curve", "round", unit), rows, traces, layout)

@@ -1,0 +1,287 @@
+"""The pages of `docs/results/reproduce`, as text: what the papers print beside what our runs gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shoal.recipes.figures.drawn import drawings
+from shoal.recipes.grids import grid
+from shoal.recipes.judging.choices import remarks
+from shoal.recipes.judging.relations import Known, Relation, Verdict, judge
+from shoal.recipes.numbers import figure_of, progress_of, state_of
+from shoal.recipes.pages.extras import extra_parts
+from shoal.recipes.records import Cell, Paper, Quantity, Table
+from shoal.recipes.store import Result
+
+__all__ = ["paper_page", "reason_rows", "verdict_rows"]
+
+MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
+REASONS = ("does not hold", "cause", "what tells")
+EMPTY = ("", "- / -", "- / not run")  # cells of which neither the paper nor we have a figure
+VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
+RULES = "How a verdict is formed stands on [the page of all statements](statements.md)."
+HOW = (
+    "`asked for` is the bound that decides, on left minus right, or on left over right where factors are given. Papers "
+    "seldom say how much is enough: where they print a number, about half of it is asked for, or what the words say; "
+    "all bounds are ours. `paper` is the same of the printed figures. `ours` is the mean ± standard deviation over the "
+    "seeds that all of its cells have, and in how many of them the statement holds. With two or more seeds a statement "
+    "holds if the mean keeps the bound and at least three quarters of the seeds do; it does not hold if the mean fails "
+    "and at least three quarters of the seeds do; else it is undecided. One seed decides alone, so far; "
+    "so does the one difference of two spreads over seeds. `p` is how "
+    "often chance alone, by the signs of the differences from the bound, brings a mean so far from it, on either side: "
+    "with 5 seeds it cannot go below 0.062, with 3 not below 0.25, whatever the difference; it decides nothing here. "
+    "`without` names models that were not run and are left out of an average, on the paper's side too."
+)
+
+
+def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> str:
+    """The page of a paper: its tables, its figures and its statements.
+
+    Args:
+        paper: The paper.
+        statements: Of this paper.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Markdown.
+    """
+    parts = [
+        f"# {paper.title}",
+        f"{paper.reference}. {MADE}",
+        "A cell holds the paper's figure, then ours: mean ± standard deviation (seeds). Values of every seed, settings "
+        "and curves are in `results/`; names of rows and columns are those of `shoal reproduce`.",
+    ]
+    for table in paper.tables:
+        parts += table_part(table, known)
+    if statements:
+        verdicts = [judge(relation, known) for relation in statements]
+        parts += ["## Statements", f"{count_sentence(verdicts)} {RULES}", grid(VERDICTS, verdict_rows(verdicts))]
+        parts += reasons(verdicts)
+    return "\n\n".join(parts) + "\n"
+
+
+def table_part(table: Table, known: Known) -> list[str]:
+    """The heading of a table, what it is about, its cells, and what was not run."""
+    name = table.name.split("/", 1)[1]
+    parts = [f"## {name}: {table.title}"]
+    if table.about:
+        parts.append(table.about)
+    if table.elsewhere:
+        shown = table.elsewhere.removeprefix("docs/")
+        link = f"[{shown}](../../{shown})" if table.elsewhere != shown else f"`{shown}`"
+        parts.append(f"See {link}.")
+    if not table.cells:
+        return [*parts, *panel_sentence(table, known)]
+    found = [(cell, known[cell.name][1]) for cell in table.cells]
+    if len(table.columns) == 1:
+        parts += one_column_grid(table, known)
+    else:
+        parts += [piece for quantity in table.quantities for piece in quantity_grid(table, quantity, known)]
+    parts += [
+        *left_sentences(found),
+        *notes(table),
+        *remarks(table, known),
+        *extra_parts(table, known),
+        *panel_sentence(table, known),
+    ]
+    links = ", ".join(departure_link(d) for d in dict.fromkeys(d for cell in table.cells for d in cell.departures))
+    return [*parts, f"Departures: {links}."] if links else parts
+
+
+def quantity_grid(table: Table, quantity: Quantity, known: Known) -> list[str]:
+    """Rows by columns, for the rows of which something was run."""
+    columns, rows = quantity_rows(table, quantity, known)
+    named = f"{quantity.head[0].upper()}{quantity.head[1:]}:"
+    texts = [[f"`{row}`", *texts] for row, texts in rows.items()]
+    return [named, grid(("", *(f"`{c}`" for c in columns)), texts)] if columns else []
+
+
+def quantity_rows(table: Table, quantity: Quantity, known: Known) -> tuple[list[str], dict[str, list[str]]]:
+    """The columns that have a figure, and by row of which something was run the paper's figure and ours in each."""
+    rows: dict[str, list[str]] = {}
+    for row in table.rows:
+        mine = {cell.column: cell for cell in table.cells if cell.row == row}
+        if any(has_runs(cell, known[cell.name][1]) for cell in mine.values()):
+            rows[row] = [cell_text(mine.get(column), quantity, known) for column in table.columns]
+    shown = [i for i in range(len(table.columns)) if any(texts[i] not in EMPTY for texts in rows.values())]
+    return [table.columns[i] for i in shown], {row: [texts[i] for i in shown] for row, texts in rows.items()}
+
+
+def one_column_grid(table: Table, known: Known) -> list[str]:
+    """Rows by quantities, for a table that has one setting a row."""
+    rows = [[f"`{row}`", *texts] for row, texts in one_column_rows(table, known).items()]
+    return [grid(("", *(quantity.head for quantity in table.quantities)), rows)] if rows else []
+
+
+def one_column_rows(table: Table, known: Known) -> dict[str, list[str]]:
+    """By row of which something was run: every quantity."""
+    cells = [cell for cell in table.cells if has_runs(cell, known[cell.name][1])]
+    return {cell.row: [cell_text(cell, quantity, known) for quantity in table.quantities] for cell in cells}
+
+
+def has_runs(cell: Cell, result: Result | None) -> bool:
+    return result is not None and bool(result.runs) and state_of(cell, result) in ("done", "partial")
+
+
+def cell_text(cell: Cell | None, quantity: Quantity, known: Known) -> str:
+    """The paper's figure and ours."""
+    if cell is None:
+        return ""
+    figure = figure_of(cell, quantity, known[cell.name][1])
+    return f"{figure.published} / {figure.ours if figure.runs else 'not run'}"
+
+
+def left_sentences(found: Sequence[tuple[Cell, Result | None]]) -> list[str]:
+    """What is partial, not run, or cannot be run here."""
+    sentences = []
+    partial = [f"`{cell.row}/{cell.column}`: {progress_of(cell, r)}" for cell, r in found if unfinished(r)]
+    if partial:
+        sentences.append(f"Unfinished: {'. '.join(partial)}.")
+    waiting = rows_in_state(found, "not run")
+    if waiting:
+        sentences.append(f"Not run: {listed(waiting)}.")
+    reasons = dict.fromkeys(cell.why_not for cell, r in found if r is None and cell.why_not)
+    for reason in reasons:
+        rows = dict.fromkeys(f"`{cell.row}`" for cell, _ in found if cell.why_not == reason)
+        sentences.append(f"Cannot be run here: {', '.join(rows)}; {reason}.")
+    other = [f"`{cell.row}/{cell.column}`" for cell, r in found if state_of(cell, r) == "other settings"]
+    if other:
+        sentences.append(f"Made with other settings than the recipe has now, and not shown: {', '.join(other)}.")
+    return sentences
+
+
+def unfinished(result: Result | None) -> bool:
+    return result is not None and any(not run["complete"] for run in result.runs.values())
+
+
+def rows_in_state(found: Sequence[tuple[Cell, Result | None]], state: str) -> dict[str, list[str]]:
+    """Columns by row of the cells in a state; a row of which all cells are has no columns."""
+    rows: dict[str, list[str]] = {}
+    for cell, result in found:
+        if state_of(cell, result) == state:
+            rows.setdefault(cell.row, []).append(cell.column)
+    whole = {row: sum(cell.row == row for cell, _ in found) for row in rows}
+    return {row: [] if len(columns) == whole[row] else columns for row, columns in rows.items()}
+
+
+def listed(rows: Mapping[str, Sequence[str]]) -> str:
+    """Rows, with the columns that are meant if not all are.
+
+    >>> listed({"a": [], "b": ["x", "y"]})
+    '`a`, `b` (x, y)'
+    """
+    return ", ".join(f"`{row}` ({', '.join(columns)})" if columns else f"`{row}`" for row, columns in rows.items())
+
+
+def notes(table: Table) -> list[str]:
+    """What rows and columns are, where their names do not tell."""
+    words: dict[str, str] = {}
+    for cell in table.cells:
+        for part in filter(None, cell.note.split("; ")):
+            same_row = all(part in c.note for c in table.cells if c.row == cell.row)
+            words.setdefault(f"`{cell.row if same_row else cell.column}`: {part}", part)
+    return ["\n".join(f"* {line}." for line in words)] if words else []
+
+
+def panel_sentence(table: Table, known: Known) -> list[str]:
+    """The pictures of a figure, means over seeds, and how to look at it more closely."""
+    if not table.panels:
+        return []
+    cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
+    ready = sum(has_runs(*known[name]) for name in cells)
+    drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
+    shown = f"; {ready} of the {len(cells)} cells that it shows were run" if cells else ""
+    return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it{shown}."]
+
+
+def departure_link(number: str) -> str:
+    return f"[{number}](../../departures.md#{number.lower()})"
+
+
+def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """A line for each statement.
+
+    Args:
+        verdicts: What `judge` gave.
+
+    Returns:
+        Cells of a table with the heads `VERDICTS`.
+
+    >>> verdict_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "not run")])
+    [['a is above b', 'Table 1', 'at least 0', '-', '-', 'not run']]
+    """
+    return [
+        [
+            v.relation.says,
+            v.relation.source,
+            v.relation.bounds,
+            "-"
+            if v.paper is None
+            else f"{v.paper:+.2f}"
+            if v.relation.right and not v.relation.ratio
+            else f"{v.paper:.2f}",
+            "-" if v.ours is None else v.shown + ("" if v.p is None else f", p = {v.p:.2g}"),
+            v.words,
+        ]
+        for v in verdicts
+    ]
+
+
+def reasons(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is behind statements that do not hold, as a list in Markdown; nothing if all do."""
+    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts)]
+    return ["Behind those that do not hold:", "\n".join(lines)] if lines else []
+
+
+def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """The statements that do not hold, each with its cause and with what tells.
+
+    Args:
+        verdicts: Of a paper, or of all.
+
+    Returns:
+        Cells of a table with the heads `REASONS`.
+
+    >>> reason_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "does not hold")])
+    [['a is above b', 'cause not known yet', '']]
+    """
+    known = {v.relation.name: v for v in verdicts}
+    rows = []
+    for verdict in (v for v in verdicts if v.says == "does not hold"):
+        told = [
+            f'"{known[name].relation.says}": {known[name].shown}, {known[name].words}.'
+            for name in verdict.relation.tells
+            if name in known
+        ]
+        cause = verdict.relation.cause or "cause not known yet"
+        rows.append([verdict.relation.says, cause, " ".join(filter(None, (verdict.relation.why, *told)))])
+    return rows
+
+
+def count_sentence(verdicts: Sequence[Verdict]) -> str:
+    """How many hold, those of the paper and ours apart.
+
+    >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "does not hold")]).split(", and")[0]
+    'Of 1 statement of the papers 0 hold in our runs, 1 does not, 0 are undecided'
+    """
+    own, theirs = ([v for v in verdicts if v.relation.ours == ours] for ours in (True, False))
+    some = [(theirs, "of the papers"), (own, "of our own")]
+    return " ".join(counted(mine, whose) for mine, whose in some if mine)
+
+
+def counted(verdicts: Sequence[Verdict], whose: str) -> str:
+    """A sentence of how many hold, do not, are undecided, or were not judged."""
+    parts = []
+    for says, one, many in (
+        ("holds", "holds in our runs", "hold in our runs"),
+        ("does not hold", "does not", "do not"),
+        ("undecided", "is undecided", "are undecided"),
+    ):
+        mine = [v for v in verdicts if v.says == says]
+        early = sum(not v.settled for v in mine)
+        words = f"{len(mine)} {one if len(mine) == 1 else many}"
+        parts.append(f"{words} ({early} of them so far, with fewer seeds or models than asked for)" if early else words)
+    waiting = sum(v.says == "not run" for v in verdicts)
+    noun, was = "statement" if len(verdicts) == 1 else "statements", "was" if waiting == 1 else "were"
+    why = f"and {waiting} {was} not judged because a cell was not run"
+    return f"Of {len(verdicts)} {noun} {whose} {', '.join(parts)}, {why}."

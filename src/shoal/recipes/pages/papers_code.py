@@ -1,0 +1,159 @@
+"""The page `docs/papers-code.md`: what the papers' public code does otherwise than their text, with our numbers."""
+
+from __future__ import annotations
+
+from shoal.recipes.grids import grid
+from shoal.recipes.judging.relations import Known
+from shoal.recipes.pages.beside import CHANGE, beside, shown, twin
+from shoal.recipes.pages.extra_pages import Extras
+from shoal.recipes.pages.first_client import first_client
+from shoal.recipes.pages.paper_pages import MADE
+from shoal.recipes.pages.shift_test import shift_test
+from shoal.recipes.pages.slips import slips
+
+__all__ = ["page"]
+
+DEALT = ("fedgroup/table2/mnist/federation", "fedgroup/table2/mnist-sigma1.55/federation")
+T3 = "flexcfl/table3"
+HEAD = f"""# What the papers' code does
+
+Three of the five papers come with public code, and a reader who compares figures should know where it does something
+else than the text says. These are facts about code and data, found by reading and tested by imitating them; every
+imitation but the last is a setting of Shoal, off by default. They say nothing about the worth of the papers' ideas, and
+authors who publish their code make such a page possible. {MADE}
+
+Figures are per cent, the paper's, then ours without and with what the code does: mean ± standard deviation (seeds).
+"""
+FIRST = """## FlexCFL: IFCA and FeSEM apply the first client's update
+
+The text averages the clients of a group plainly. In the [code](https://github.com/morningD/FlexCFL) the list of weights
+for that mean has one element, so that of a group's clients only the first one's update is applied. `weighting=first`
+imitates it ([D87](departures.md#d87)); FeSEM runs in the order of the code, `e_step=before` ([D88](departures.md#d88)).
+We do not know which version of the code made the tables.
+"""
+SHARED = """## FEMNIST: clients share images
+
+The script that deals letters to clients goes back to the first image of a class whenever there is room left, where it
+should do so when there is none. All clients draw from the beginning of each class, so that they share images, also
+between training samples of one and test samples of another ([D24](departures.md#d24)). `letters:overlap=true` imitates
+it; the papers' data come from that script, as far as we can tell.
+"""
+SIZES = """## Sizes of clients
+
+FedGroup and FlexCFL give devices and samples of their federations, and no spread. FedProx (Li et al. 2020), whose
+federations of MNIST and FEMNIST both papers use, states 69 ± 106 and 92 ± 159 samples a device; Synthetic comes from
+its generator. Its scripts draw log-normal sizes, those of MNIST and Synthetic without a seed, so that what was
+published is one draw of many. `python -m tools.client_sizes` draws by the same laws, without training; sigma = 1.55 is
+a value that we chose to match FedProx's spread on MNIST ([D73](departures.md#d73)); on Synthetic see
+[D96](departures.md#d96):
+"""
+BOTH_SIZES = "What it does to accuracy on MNIST; without: sigma = 2, with: `power-law:sigma=1.55`."
+DRAWN = {
+    "mnist-sigma2": "MNIST, sigma = 2 as in the script: standard deviation",
+    "mnist-sigma1.55": "MNIST, sigma = 1.55: standard deviation",
+    "femnist": "FEMNIST: standard deviation",
+    "synthetic": "Synthetic(1, 1): samples of all devices",
+}
+MOMENTUM = """## CFL's notebook: momentum
+
+The optimisers of the [notebook](https://github.com/felisat/clustered-federated-learning) live on the clients, so that
+momentum is kept from round to round, which the text does not mention (`momentum_memory=kept`). With it and without it,
+and Shoal's own rule beside:
+"""
+IDS = """## CFL's notebook: positions and ids
+
+The notebook stores the clients of a new cluster as positions inside the old one. They are ids as long as the old
+cluster holds everybody, so that the first split is right. When a half is split again, the two new clusters hold the
+clients 0, 1, 2, ... of the whole: some clients are then in two clusters, both of which are added to their models, and
+others in none, whose models stay as they are ([D6](departures.md#d6)). The notebook's own experiment has two planted
+groups and needs one split, and some copies of the notebook have mended it. `python -m tools.lost_ids` plays the
+notebook's rounds with ids and with positions; it is an experiment, no setting of Shoal. With positions, `in none` and
+`in two or more` count clients at the end:"""
+GROUPS = {"two": "two planted groups, ten clients (the notebook's)", "four": "four planted groups, twelve clients"}
+
+
+def page(known: Known, extras: Extras) -> str:
+    """The page as text.
+
+    Args:
+        known: All cells with what is stored of them.
+        extras: What was measured without recipes.
+
+    Returns:
+        Markdown.
+    """
+    parts = [HEAD.strip(), FIRST.strip(), *first_client(known), *shift_test(known)]
+    parts.append(SHARED.strip())
+    columns = ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl")
+    letters = [
+        [f"FEMNIST-{model.upper()}, `{c}`", *twin(f"{T3}/femnist-{model}", "-shared", c, known)]
+        for model in ("mclr", "mlp")
+        for c in columns
+    ]
+    parts.append(grid(("row and column of Table 3", "paper", "no shared images", "shared images", CHANGE), letters))
+    parts += [SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES]
+    sizes = [
+        [f"MNIST-MCLR, `{c}`", *twin(f"{T3}/mnist-mclr", "-sigma1.55", c, known)]
+        for c in ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
+    ]
+    sizes = [
+        ["samples of a client, standard deviation (FedProx: 106)", *beside(*DEALT, known, "size_std", 1.0)],
+        *sizes,
+    ]
+    parts.append(grid(("row and column of Table 3", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes))
+    parts += [MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *slips()]
+    return "\n\n".join(parts) + "\n"
+
+
+def drawn_sizes(extras: Extras) -> list[str]:
+    """How sizes differ from draw to draw; nothing while they were not drawn."""
+    if "client-sizes" not in extras:
+        return []
+    rows = []
+    for name, found in extras["client-sizes"]["federations"].items():
+        values = [f"{found[key]:,.0f}" for key in ("published", "least", "median", "largest")]
+        rows.append([DRAWN[name], *values, f"{found['at_most_published']:.0%} of {found['draws']}"])
+    heads = ("federation", "published", "least draw", "middle", "largest", "draws up to what is published")
+    return [grid(heads, rows)]
+
+
+def lost_ids(extras: Extras) -> list[str]:
+    """The notebook's rounds with ids and with positions, seed by seed; nothing while they were not played."""
+    if "lost-ids" not in extras:
+        return []
+    rows = []
+    for name, found in extras["lost-ids"]["experiments"].items():
+        for run in found["runs"]:
+            ids, positions = run["ids"], run["positions"]
+            accuracies = [f"{100 * one['last_three_accuracy']:.1f}" for one in (ids, positions)]
+            rounds = [", ".join(str(split[0]) for split in one["splits"]) or "never" for one in (ids, positions)]
+            lost = [str(positions[key]) for key in ("in_none", "in_several")]
+            rows.append([GROUPS[name], str(run["seed"]), *rounds, *accuracies, *lost])
+    heads = ("federation", "seed", "splits with ids", "with positions", "accuracy with ids", "with positions")
+    return [grid((*heads, "in none", "in two or more"), rows), *lost_sentence(extras)]
+
+
+def lost_sentence(extras: Extras) -> list[str]:
+    """What positions cost where they matter."""
+    runs = [run for found in extras["lost-ids"]["experiments"].values() for run in found["runs"]]
+    again = [run for run in runs if len(run["ids"]["splits"]) > 1]
+    costs = [100 * (run["ids"]["last_three_accuracy"] - run["positions"]["last_three_accuracy"]) for run in again]
+    if not costs:
+        return []
+    span = f"{min(costs):.1f} to {max(costs):.1f} points" if len(costs) > 1 else f"{costs[0]:.1f} points"
+    return [
+        f"In {len(again)} of {len(runs)} runs a cluster is split that is not the whole; positions cost {span} there."
+    ]
+
+
+def notebook(known: Known) -> str:
+    """The ways of the notebook's experiment: accuracy, models, rounds of the first split."""
+    rows = []
+    for way in ("authors", "authors-reset", "default", "never"):
+        name = f"cfl/notebook/rotated/{way}"
+        cell, result = known[name]
+        splits = [run.get("splits", []) for run in result.runs.values() if run["complete"]] if result else []
+        first = ", ".join(str(s[0]["round"]) if s else "never" for s in splits) or "not run"
+        second = sum(len(s) > 1 for s in splits)
+        rows.append([cell.note, shown(name, known, "last_three_accuracy"), first, f"{second} of {len(splits)}"])
+    return grid(("setting", "accuracy at the end", "first split in round, by seed", "seeds with a second split"), rows)

@@ -1,0 +1,1 @@
+"""What the papers print and how to run it here, a file for each paper."""

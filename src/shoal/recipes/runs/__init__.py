@@ -1,0 +1,1 @@
+"""Playing the runs of cells, and what is kept of them."""
