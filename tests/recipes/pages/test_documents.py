@@ -99,7 +99,7 @@ def row_of(values: dict[str, float | None], printed: dict[str, float], seeds: in
     known = {}
     for name, value in values.items():
         row, column = name.split("/") if "/" in name else ("r", name)
-        base = column.removesuffix("-first")
+        base = column.split("-")[0]
         of = f"p/t/r/{base}" if (row, column) != ("r", base) else ""
         cell = Cell("p/t", row, column, "fedavg", {"rounds": 1}, {"best_accuracy": printed[base]}, seeds, of=of)
         runs = {} if value is None else {0: {"complete": True, "figures": {"best_accuracy": value}}}
@@ -165,6 +165,8 @@ def test_the_variant_that_counts_is_named() -> None:
     )
     assert variant_of(ROW, first) == ("first",) and variant_of(ROW, second) == ("2",)
     assert variant_of(ROW, row_of({**far, "c": 0.9, "c-first": 0.9}, PRINTED)) == ()
+    both = {**far, "a": 0.6, "a-counts": 0.8, "c-first": 0.9}  # a needs one variant, c another
+    assert variant_of(ROW, row_of(both, PRINTED)) == ("counts", "first")
     assert variant_of(ROW, row_of(far, PRINTED)) is None
     page = items({ROW: "reproduced", replace(ROW, what="another"): "departs"}, first)
     assert "| a row | reproduced with `first` |" in page and "| another | departs |" in page

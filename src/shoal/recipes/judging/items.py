@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.resources import files
+from itertools import chain, combinations, product
 from statistics import fmean
 from typing import Literal
 
@@ -25,7 +26,7 @@ RULE = (
     "were run with all seeds that the recipe asks for, and every quantity that the paper prints comes near: "
     f"accuracies and F1 within {NEAR} points on average and none more than {FAR:g} away, others within {APART:.0%} of "
     f"the paper's on average, and in nearly the same order (rank correlation {ORDER}). Where a recipe has variants "
-    "that imitate the authors' code or data, one of them may count, for the whole row; its name is given. If all cells "
+    "that imitate the authors' code or data, these may count, for the whole row; their names are given. If all cells "
     "were run and no variant comes near, it departs. A figure is drawn if all of its curves were run with all seeds; "
     "whether it shows what the paper's does is left to the statements. Either is begun if some of its cells have a "
     "complete run, and not all of them all seeds. A claim is reproduced if all of its statements hold with all seeds, "
@@ -157,24 +158,33 @@ def is_done(cell: Cell, known: Known) -> bool:
     return len(usable(cell, known).seeds_done) >= cell.seeds
 
 
-def ways(cells: Sequence[Cell], known: Known) -> dict[tuple[str, str], list[tuple[Cell, Cell]]]:
-    """The paper's cells, each with the one of ours that is set beside it: itself, or a variant, one for all of them.
+def ways(cells: Sequence[Cell], known: Known) -> dict[tuple[str, ...], list[tuple[Cell, Cell]]]:
+    """The paper's cells, each with the one of ours that is set beside it: itself, or a variant, the same for all.
 
-    A variant is told by what its row and its column have beyond the paper's: `-shared`, `-first`. A column without such
-    a variant stands as it is. The paper's own cells come first.
+    A variant is told by what its row and its column have beyond the paper's: `-shared`, `-first`. There may be several
+    of columns, such as `-first` of one method and `-counts` of another; a column without a variant stands as it is. The
+    paper's own cells come first, then what needs few variants.
     """
     variants: dict[str, dict[tuple[str, str], Cell]] = {}
     for one, _ in known.values():
         base = known[one.of][0] if one.of else one
         ends = (one.row.removeprefix(base.row), one.column.removeprefix(base.column))
         variants.setdefault(base.name, {})[ends] = one
+    both = {ends for cell in cells for ends in variants[cell.name]}
+    rows, columns = sorted({row for row, _ in both}), sorted({column for _, column in both if column})
     found = {}
-    for row, column in sorted({ends for cell in cells for ends in variants[cell.name]}):
-        chosen = [variants[cell.name].get((row, column)) or variants[cell.name].get((row, "")) for cell in cells]
+    for row, some in product(rows, chain.from_iterable(combinations(columns, n) for n in range(len(columns) + 1))):
+        chosen = [variant((row, *some), variants[cell.name]) for cell in cells]
         way = [(paper, ours) for paper, ours in zip(cells, chosen, strict=True) if ours is not None]
         if len(way) == len(cells) and all(is_done(ours, known) for _, ours in way):
-            found[row, column] = way
+            found[row, *some] = way
     return found
+
+
+def variant(ends: Sequence[str], there: Mapping[tuple[str, str], Cell]) -> Cell | None:
+    """Of the variants of a cell the one with this end of its row, and one of these of its column if there is one."""
+    row, *columns = ends
+    return next((there[row, column] for column in (*columns, "") if (row, column) in there), None)
 
 
 def near(way: Sequence[tuple[Cell, Cell]], known: Known) -> bool:
