@@ -44,6 +44,7 @@ class Quantity:
 
 
 BEST = Quantity(ACCURACY, "accuracy, best %", 100)
+VALIDATION = Quantity("best_val_accuracy", "validation accuracy, best %", 100)
 
 
 @dataclass(frozen=True)

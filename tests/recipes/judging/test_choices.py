@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from shoal.recipes import PAPERS
-from shoal.recipes.judging.choices import distances, nearest, remarks, tuned
+from shoal.recipes.judging.choices import distances, nearest, rate, remarks, tuned
 from shoal.recipes.judging.relations import Known, known_cells
+from shoal.recipes.papers.cfl import RATE, RATES
 from shoal.recipes.papers.fedgsp import CANDIDATES, TUNED
 from shoal.recipes.papers.wecfl import READING_NAME, READINGS
 from shoal.recipes.records import Cell, Table
@@ -30,6 +31,16 @@ def with_values(values: dict[str, dict[str, float]]) -> Known:
 def test_what_was_tuned_is_what_validation_says() -> None:
     found = tuned(COMMITTED)
     assert {method: TUNED[method] for method in found} == found, "let TUNED of shoal.recipes.papers.fedgsp be this"
+
+
+def test_the_rate_of_cfls_figure_is_what_validation_says() -> None:
+    assert rate(COMMITTED) in (None, RATE), "let RATE of shoal.recipes.papers.cfl be this"
+    names = [f"cfl/tuning/one-group/lr-{value:g}" for value in RATES]
+    scores = dict(zip(names, (0.5, 0.6, 0.6), strict=True))
+    known = with_values({name: {"best_val_accuracy": score} for name, score in scores.items()})
+    assert rate(known) == RATES[1] and rate(with_values({})) is None
+    [told], [waiting] = (remarks(TABLES["cfl/fig3"], one) for one in (known, with_values({})))
+    assert told.endswith("the best validation accuracy of `cfl/tuning`.") and waiting.endswith("not tuned yet.")
 
 
 def test_what_is_not_tuned_yet_is_told() -> None:

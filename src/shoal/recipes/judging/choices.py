@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.papers.fedgsp import CANDIDATES, ORIGIN, TUNED, VALIDATION
+from shoal.recipes.papers.cfl import RATE, RATES
+from shoal.recipes.papers.fedgsp import CANDIDATES, ORIGIN, TUNED
 from shoal.recipes.papers.wecfl import ACC, CIFAR32, READING_NAME, READINGS, ROUNDS
-from shoal.recipes.records import Table
+from shoal.recipes.records import VALIDATION, Table
 from shoal.recipes.store import Result, differs
 
-__all__ = ["Distance", "distances", "nearest", "remarks", "tuned"]
+__all__ = ["Distance", "distances", "nearest", "rate", "remarks", "tuned"]
 
 METHODS = ("fedavg", "wecfl")  # by which readings are judged
 CIRCULAR = (
@@ -35,13 +37,30 @@ def tuned(known: Known) -> dict[str, float]:
     Returns:
         Values by method; a method of which a candidate was not run is left out.
     """
-    found = {}
-    for method, (key, values) in CANDIDATES.items():
-        results = {value: usable(f"fedgsp/tuning/{method}/{key}-{value}", known) for value in values}
-        scores = {v: r.values(VALIDATION.name)[0] for v, r in results.items() if r and r.values(VALIDATION.name)}
-        if len(scores) == len(values):
-            found[method] = min(scores, key=lambda value: (-scores[value], value))
-    return found
+    found = {
+        method: by_validation({value: f"fedgsp/tuning/{method}/{key}-{value}" for value in values}, known)
+        for method, (key, values) in CANDIDATES.items()
+    }
+    return {method: value for method, value in found.items() if value is not None}
+
+
+def rate(known: Known) -> float | None:
+    """The learning rate of CFL's Fig. 3: the best validation accuracy on one group alone, of equals the smallest.
+
+    Args:
+        known: All cells with what is stored of them.
+
+    Returns:
+        The rate; None while one of them was not run.
+    """
+    return by_validation({value: f"cfl/tuning/one-group/lr-{value:g}" for value in RATES}, known)
+
+
+def by_validation(cells: Mapping[float, str], known: Known) -> float | None:
+    """Of values the one whose cell has the best validation accuracy, of equals the smallest; None: not all were run."""
+    results = {value: usable(name, known) for value, name in cells.items()}
+    scores = {v: r.values(VALIDATION.name)[0] for v, r in results.items() if r and r.values(VALIDATION.name)}
+    return min(scores, key=lambda value: (-scores[value], value)) if len(scores) == len(cells) else None
 
 
 @dataclass(frozen=True)
@@ -124,10 +143,18 @@ def remarks(table: Table, known: Known) -> list[str]:
     """
     if table.name == "fedgsp/table1":
         return tuning_remark(tuned(known))
+    if table.name == "cfl/fig3":
+        return [rate_remark(rate(known))]
     if table.name == "wecfl/d28":
         return [*reading_grid(known), reading_remark(known)]
     runs = any("D28" in cell.departures for cell in table.cells)
     return [reading_remark(known) + (CIRCULAR if table.name == CIFAR32 else "")] if runs else []
+
+
+def rate_remark(found: float | None) -> str:
+    """Where the learning rate of CFL's Fig. 3 comes from."""
+    told = "the best validation accuracy of `cfl/tuning`" if found is not None else "the notebook's, not tuned yet"
+    return f"The paper does not tell its learning rate. Here it is {RATE:g}: {told}."
 
 
 def tuning_remark(found: dict[str, float]) -> list[str]:

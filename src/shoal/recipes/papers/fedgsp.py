@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.recipes.records import BEST, Cell, Panel, Paper, Quantity, Table
+from shoal.recipes.records import BEST, VALIDATION, Cell, Panel, Paper, Quantity, Table
 
 LOSS = Quantity("best_test_loss", "test loss, least", digits=3)
 ROUNDS = Quantity("rounds_to_80", "rounds to 80 %", digits=0)
-VALIDATION = Quantity("best_val_accuracy", "validation accuracy, best %", 100)
 COMP = Quantity("t_comp", "T_comp, s", digits=0)
 COMM = Quantity("t_comm", "T_comm, s", digits=0)
 COMP_80 = Quantity("t_comp_to_80", "T_comp to 80 %, s", digits=0)
