@@ -106,7 +106,7 @@ def panels_of(net: str) -> tuple[Panel, ...]:
 
 
 def tuning() -> tuple[Cell, ...]:
-    """One of the four groups alone, five clients with 2,500 images each: no split, and nothing of Fig. 3 is looked at."""
+    """One of the four groups alone, five clients with 2,500 images each; nothing of Fig. 3 is looked at."""
     alone = {"partition": "permuted:1:clients=5:samples=12500", "rounds": 100, "val": 0.1, "model": "wecfl-cifar"}
     return tuple(
         Cell("cfl/tuning", "one-group", f"lr-{rate:g}", "fedavg", {**CIFAR, **alone, "lr": rate}, seeds=1, minutes=3.0)
