@@ -31,6 +31,12 @@ def test_shares_of_the_original_size() -> None:
     assert sizes(150, fed) == sizes(1000, fed) == [40, 10, 1]
 
 
+def test_data_shrink_where_the_papers_code_is_imitated() -> None:
+    """Departure D22: 1/4, 1/8, 3/32 and 3/32 of 40 are 10, 5, ceil 3.75 = 4 and 4."""
+    fed, scenario = made({"a": ([0] * 40, [0] * 9)}), Incremental(shrinking=True)
+    assert [sizes(t, fed, scenario)[0] for t in (0, 49, 50, 100, 150, 999)] == [10, 10, 5, 4, 4, 4]
+
+
 def test_rounding_adds_no_sample() -> None:
     """0.1 + 0.1 * 2 is 0.30000000000000004 in floating point; of 10 samples that is 3, not 4."""
     scenario = Incremental(start=0.1, step=0.1, every=1)

@@ -31,16 +31,20 @@ class Incremental:
         every: Rounds between two releases.
         step: The share that each release adds.
         cold_start_on_full_data: Whether round 0 has all samples.
+        shrinking: Whether each release is a share of what is there, as in the paper's code (departure D22).
 
     >>> fed = Federation.from_arrays({"a": (np.zeros((10, 1)), [0] * 10)}, test=0)
     >>> [Incremental()(t, fed, None, Key(0))[0].train.sizes.tolist() for t in (0, 49, 50, 100, 150, 999)]
     [[3], [3], [5], [8], [10], [10]]
+    >>> [Incremental(shrinking=True).share(t) for t in (0, 50, 100, 150)]
+    [0.25, 0.125, 0.09375, 0.09375]
     """
 
     start: float = 0.25
     every: int = 50
     step: float = 0.25
     cold_start_on_full_data: bool = False
+    shrinking: bool = False
     name: ClassVar[str] = "incremental"
     cumulative: ClassVar[bool] = False
 
@@ -65,7 +69,8 @@ class Incremental:
         """
         if t == 0 and self.cold_start_on_full_data:
             return 1.0
-        return min(1.0, round(self.start + self.step * (t // self.every), 9))
+        shares = [min(1.0, round(self.start + self.step * i, 9)) for i in range(t // self.every + 1)]
+        return math.prod(shares) if self.shrinking else shares[-1]
 
     def __call__(
         self, t: int, federation: Federation, warm: Cohort | None, key: Key
