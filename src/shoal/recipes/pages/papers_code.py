@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.beside import CHANGE, beside, shown, twin
@@ -14,7 +16,8 @@ from shoal.recipes.pages.slips import slips
 __all__ = ["page"]
 
 DEALT = ("fedgroup/table2/mnist/federation", "fedgroup/table2/mnist-sigma1.55/federation")
-T3 = "flexcfl/table3"
+T3, WHERE = "flexcfl/table3", "row and column of Table 3"
+LETTERS = {"femnist-mclr": "FEMNIST-MCLR", "femnist-mlp": "FEMNIST-MLP"}
 HEAD = f"""# What the papers' code does
 
 Three of the five papers come with public code, and a reader who compares figures should know where it does something
@@ -31,6 +34,15 @@ for that mean has one element, so that of a group's clients only the first one's
 imitates it ([D87](departures.md#d87)); FeSEM runs in the order of the code, `e_step=before` ([D88](departures.md#d88)).
 We do not know which version of the code made the tables.
 """
+SHRINK = """## FlexCFL: data that arrive bit by bit become fewer
+
+Under the incremental drift clients have a quarter of their samples, and from round 50, 100 and 150 on half of them,
+three quarters and all. The code takes each share of what is left of the samples, so that they become an eighth and then
+three thirty-seconds ([D22](departures.md#d22)), and plays the group cold start on all of them
+([D23](departures.md#d23)). `drift=incremental:shrinking=true:cold_start_on_full_data=true` imitates both.
+"""
+DRIFTING = ("fedavg", "ifca", "ifca-first", "fesem", "fesem-first", "fedgroup", "flexcfl", "flexcfl-counts")
+FALLING = {"mnist-mclr": "MNIST-MCLR", "femnist-mclr-shared": "FEMNIST-MCLR with shared images"}
 SHARED = """## FEMNIST: clients share images
 
 The script that deals letters to clients goes back to the first image of a class whenever there is room left, where it
@@ -82,27 +94,25 @@ def page(known: Known, extras: Extras) -> str:
     Returns:
         Markdown.
     """
-    parts = [HEAD.strip(), FIRST.strip(), *first_client(known), *shift_test(known)]
-    parts.append(SHARED.strip())
-    columns = ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl")
-    letters = [
-        [f"FEMNIST-{model.upper()}, `{c}`", *twin(f"{T3}/femnist-{model}", "-shared", c, known)]
-        for model in ("mclr", "mlp")
-        for c in columns
+    falling = twins("flexcfl/table4-incremental", FALLING, "-shrinking", DRIFTING, known)
+    letters = twins(T3, LETTERS, "-shared", ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl"), known)
+    spread = ["samples of a client, standard deviation (FedProx: 106)", *beside(*DEALT, known, "size_std", 1.0)]
+    columns = ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
+    sizes = [spread, *twins(T3, {"mnist-mclr": "MNIST-MCLR"}, "-sigma1.55", columns, known)]
+    parts = [
+        *(HEAD.strip(), FIRST.strip(), *first_client(known), *shift_test(known)),
+        *(SHRINK.strip(), grid(("row and column", "paper", "more data", "fewer data", CHANGE), falling)),
+        *(SHARED.strip(), grid((WHERE, "paper", "no shared images", "shared images", CHANGE), letters)),
+        *(SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES),
+        grid((WHERE, "paper", "sigma 2", "sigma 1.55", CHANGE), sizes),
+        *(MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *slips()),
     ]
-    parts.append(grid(("row and column of Table 3", "paper", "no shared images", "shared images", CHANGE), letters))
-    parts += [SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES]
-    sizes = [
-        [f"MNIST-MCLR, `{c}`", *twin(f"{T3}/mnist-mclr", "-sigma1.55", c, known)]
-        for c in ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
-    ]
-    sizes = [
-        ["samples of a client, standard deviation (FedProx: 106)", *beside(*DEALT, known, "size_std", 1.0)],
-        *sizes,
-    ]
-    parts.append(grid(("row and column of Table 3", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes))
-    parts += [MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *slips()]
     return "\n\n".join(parts) + "\n"
+
+
+def twins(table: str, rows: Mapping[str, str], end: str, columns: Sequence[str], known: Known) -> list[list[str]]:
+    """Every column of some rows without and with what the end of the rows' names stands for."""
+    return [[f"{title}, `{c}`", *twin(f"{table}/{row}", end, c, known)] for row, title in rows.items() for c in columns]
 
 
 def drawn_sizes(extras: Extras) -> list[str]:
