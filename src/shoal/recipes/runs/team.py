@@ -94,6 +94,8 @@ def begin(engine: str, workers: int | None, over: Event) -> None:
 
 
 def play_here(job: Job, work: Path, again: bool) -> Ended:
-    """Play a run in a process of a team."""
+    """Play a run in a process of a team, unless it is over before it began."""
     backend, over = HERE[0]
+    if over.is_set():
+        return Ended(job)
     return play_one(job, work, backend, again=again, is_over=over.is_set)
