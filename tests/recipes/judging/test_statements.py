@@ -14,8 +14,10 @@ from shoal.recipes.judging.derived import DERIVED, values_of
 from shoal.recipes.judging.relations import Known, Relation, Verdict, decided, judge, known_cells, within
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.judging.statements_flexcfl import PRINTED
+from shoal.recipes.judging.statements_more import ALONE
 from shoal.recipes.numbers import figure_of
 from shoal.recipes.pages.paper_pages import cell_text, count_sentence, reasons
+from shoal.recipes.papers.cfl import RATE
 from shoal.recipes.records import Cell, Quantity
 from shoal.recipes.store import Result, Store
 
@@ -169,6 +171,12 @@ def test_figures_in_causes_are_those_of_the_results() -> None:
         mean, first = (known[f"flexcfl/table3/{row}/{column}"] for column in (method, f"{method}-first"))
         ours = [100 * fmean(r.values("best_accuracy").values()) for _, r in (mean, first) if r is not None]
         assert (mean[0].paper["best_accuracy"], *(round(v, 1) for v in ours)) == quoted
+
+
+def test_what_one_group_of_cfls_figure_reaches_alone_is_quoted_right() -> None:
+    cell, _ = KNOWN[f"cfl/tuning/one-group/lr-{RATE:g}"]
+    result = Store(Path(__file__).parents[3] / "results").load(cell)
+    assert result is not None and round(100 * result.values("best_accuracy")[0], 1) == ALONE
 
 
 def test_a_verdict_says_how_many_seeds_are_missing() -> None:
