@@ -48,8 +48,8 @@ def cfl() -> list[Relation]:
                 **LAST,
                 ours=own,
                 cause="the setting",
-                why=f"The paper does not describe its network. Ours has {ALONE} % at best on one planted group alone, where "
-                "nothing is to be split (`cfl/tuning`, the rate of the figure).",
+                why=f"The paper does not describe its network. Ours has {ALONE} % at best on one planted group alone, "
+                "where nothing is to be split (`cfl/tuning`, the rate of the figure).",
             ),
         ]
     return [
