@@ -24,7 +24,7 @@ HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 
 def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
     """Every table and figure: how many cells, how far they are, and what is left to run here."""
-    known = paces([(cell, store.load(cell)) for cell in every_cell()])
+    known = paces_here(store)
     lines = [list_line(t, shown_under(t, [t], cells), store, seeds, known) for t in tables]
     if shape == "json":
         emit({"kind": "recipes", "tables": lines})
@@ -86,7 +86,7 @@ def list_line(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
 
 def ahead(todo: Sequence[Job], tables: Sequence[Table], store: Store, seeds: int | None, jobs: int) -> str:
     """How many runs are to be played, and about how long they take here."""
-    known = paces([(cell, store.load(cell)) for cell in every_cell()])
+    known = paces_here(store)
     cells = {job.cell.name: job.cell for job in todo}.values()
     costs = [minutes_left(cell, store.load(cell), seeds, known) for cell in cells]
     mine = {table.name for table in tables}
@@ -94,6 +94,11 @@ def ahead(todo: Sequence[Job], tables: Sequence[Table], store: Store, seeds: int
     others = f" ({drawn} of other tables, which are drawn too)" if drawn else ""
     took = long_time(sum(minutes for minutes, _ in costs) / min(jobs, len(todo)), all(known for _, known in costs))
     return f"runs to play: {len(todo)}{others}; time: {took}"
+
+
+def paces_here(store: Store) -> Paces:
+    """How long runs take here, by all that is stored."""
+    return paces([(cell, store.load(cell)) for cell in every_cell()])
 
 
 def every_cell() -> list[Cell]:

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from shoal.recipes.records import Cell, Quantity
-from shoal.recipes.store import Result, differs
+from shoal.recipes.store import Result, differs, usable
 
 __all__ = ["Figure", "State", "figure_of", "state_of"]
 
@@ -85,11 +85,11 @@ def figure_of(cell: Cell, quantity: Quantity, result: Result | None) -> Figure:
     >>> figure_of(cell, Quantity("best_accuracy", "best", 100), Result(cell.settings, runs)).ours
     '89.0 ± 1.4 (2)'
     """
-    usable = result is not None and differs(cell, result) is None
-    values = [quantity.scale * v for v in result.values(quantity.name).values()] if result and usable else []
+    found = usable(cell, result)
+    values = [quantity.scale * v for v in found.values(quantity.name).values()] if found else []
     paper = cell.paper.get(quantity.name)
     mean, std = fmean(values) if values else None, stdev(values) if len(values) > 1 else None
-    runs, target = len(result.seeds_done) if result and usable else 0, "_to_" in quantity.name
+    runs, target = len(found.seeds_done) if found else 0, "_to_" in quantity.name
     unreached = target and paper is None and quantity.name in cell.paper
     return Figure(paper, mean, std, len(values), quantity.digits, runs, target, unreached)
 

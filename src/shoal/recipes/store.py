@@ -176,6 +176,23 @@ def defaults_of(cell: Cell) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if key not in FREELY and key not in cell.keys}
 
 
+def usable(cell: Cell, result: Result | None) -> Result | None:
+    """What is stored of a cell, if it was made with the settings that its recipe has now.
+
+    Args:
+        cell: The recipe.
+        result: What is stored; None: nothing is.
+
+    Returns:
+        The result, or None.
+
+    >>> cell = Cell("p/t", "a", "x", "fedavg", {"lr": 0.1})
+    >>> usable(cell, Result({"algorithm": "fedavg", "lr": 0.2})) is None, usable(cell, Result(cell.settings)) is None
+    (True, False)
+    """
+    return result if result is not None and differs(cell, result) is None else None
+
+
 def differs(cell: Cell, result: Result) -> str | None:
     """What a result's settings have otherwise than the cell's recipe and this version of Shoal, in words.
 

@@ -11,7 +11,7 @@ from shoal.recipes.figures.scene_of import is_scene, scene_of
 from shoal.recipes.figures.spans import span
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import Panel, Table
-from shoal.recipes.store import differs
+from shoal.recipes.store import usable
 from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, rule, text
 
 __all__ = ["drawings"]
@@ -53,8 +53,8 @@ def drawing(panel: Panel, known: Known) -> str:
     unit, scale = SHOWN[panel.curve]
     curves = []
     for k, name in enumerate(panel.cells):
-        cell, result = known[name]
-        found = mean_curve(result, panel.curve) if result is not None and differs(cell, result) is None else []
+        result = usable(*known[name])
+        found = mean_curve(result, panel.curve) if result is not None else []
         if found:
             curves.append((k, curve_name(name, panel.cells), [(float(t), scale * v) for t, v in found]))
     if not curves:

@@ -11,7 +11,7 @@ from shoal.recipes.figures.mean_curves import curve_name
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import ACCURACY, Panel
 from shoal.recipes.runs.keeps import number_of
-from shoal.recipes.store import differs
+from shoal.recipes.store import usable
 
 __all__ = ["Spot", "groups_of", "maps_of", "spots"]
 
@@ -44,8 +44,8 @@ def spots(panel: Panel, known: Known) -> list[Spot]:
     """
     found = []
     for number, name in enumerate(panel.cells):
-        cell, result = known[name]
-        if result is None or differs(cell, result) is not None:
+        result = usable(*known[name])
+        if result is None:
             continue
         sent, reached = result.values("vectors"), result.values(ACCURACY)
         if sent and reached:
@@ -64,8 +64,8 @@ def maps_of(panel: Panel, known: Known) -> list[Mapping[str, Any]]:
     Returns:
         What `shoal.recipes.runs.keeps` kept; none where nothing was run, or before maps were kept.
     """
-    cell, result = known[panel.cells[0]]
-    if result is None or differs(cell, result) is not None:
+    result = usable(*known[panel.cells[0]])
+    if result is None:
         return []
     return [one for run in result.runs.values() for one in run.get("maps", ())]
 

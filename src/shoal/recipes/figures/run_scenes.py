@@ -11,7 +11,7 @@ from shoal.recipes.figures.scenes import Layer, Scene
 from shoal.recipes.figures.spans import span
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import Panel
-from shoal.recipes.store import Result, differs
+from shoal.recipes.store import Result, usable
 
 __all__ = ["costs", "over", "settings_of", "similarities", "tiles"]
 
@@ -37,8 +37,8 @@ def settings_of(name: str) -> list[tuple[str, str]]:
 
 def stored(name: str, known: Known) -> Result | None:
     """What is stored of a cell under its settings, if a run of it is complete."""
-    cell, result = known[name]
-    return result if result is not None and result.seeds_done and differs(cell, result) is None else None
+    result = usable(*known[name])
+    return result if result is not None and result.seeds_done else None
 
 
 def shown_mean(panel: Panel, name: str, known: Known) -> float | None:
@@ -161,8 +161,8 @@ def similarities(panel: Panel, known: Known) -> Scene | None:
     Returns:
         Two lines inside their bands, over the rounds that all seeds have; None if nothing was run.
     """
-    cell, result = known[panel.cells[0]]
-    if result is None or differs(cell, result) is not None:
+    result = usable(*known[panel.cells[0]])
+    if result is None:
         return None
     runs = [result.runs[seed].get("similarities", []) for seed in result.seeds_done or result.runs]
     by_seed = [{one["round"]: one for one in pictures} for pictures in runs if pictures]

@@ -11,7 +11,7 @@ from shoal.recipes.papers.cfl import RATE, RATES
 from shoal.recipes.papers.fedgsp import CANDIDATES, ORIGIN, TUNED
 from shoal.recipes.papers.wecfl import ACC, CIFAR32, READING_NAME, READINGS, ROUNDS
 from shoal.recipes.records import VALIDATION, Table
-from shoal.recipes.store import Result, differs
+from shoal.recipes.store import usable
 
 __all__ = ["Distance", "distances", "nearest", "rate", "remarks", "tuned"]
 
@@ -20,12 +20,6 @@ CIRCULAR = (
     " It is chosen by how near `k1/fedavg` and `k10/wecfl` of this table come to the paper: that these two are near is "
     "no evidence."
 )
-
-
-def usable(name: str, known: Known) -> Result | None:
-    """What is stored of a cell under its settings."""
-    cell, result = known[name]
-    return result if result is not None and differs(cell, result) is None else None
 
 
 def tuned(known: Known) -> dict[str, float]:
@@ -58,7 +52,7 @@ def rate(known: Known) -> float | None:
 
 def by_validation(cells: Mapping[float, str], known: Known) -> float | None:
     """Of values the one whose cell has the best validation accuracy, of equals the smallest; None: not all were run."""
-    results = {value: usable(name, known) for value, name in cells.items()}
+    results = {value: usable(*known[name]) for value, name in cells.items()}
     scores = {v: r.values(VALIDATION.name)[0] for v, r in results.items() if r and r.values(VALIDATION.name)}
     return min(scores, key=lambda value: (-scores[value], value)) if len(scores) == len(cells) else None
 
@@ -102,7 +96,7 @@ def distances(known: Known) -> list[Distance]:
         points, early = 0.0, False
         for method in METHODS:
             cell, _ = known[f"wecfl/d28/{reading}/{method}"]
-            result, printed = usable(cell.name, known), cell.paper[ACC.name]
+            result, printed = usable(*known[cell.name]), cell.paper[ACC.name]
             values = result.values(ACC.name) if result else {}
             if not values or printed is None:
                 break

@@ -13,7 +13,7 @@ from typing import Literal
 from shoal.recipes.judging.derived import values_of
 from shoal.recipes.judging.relations import Known, Verdict
 from shoal.recipes.records import Cell
-from shoal.recipes.store import Result, differs
+from shoal.recipes.store import Result, usable
 
 __all__ = ["ITEMS", "Item", "Status", "status_of", "variant_of"]
 
@@ -109,7 +109,7 @@ def cells_status(item: Item, known: Known) -> Status:
         if item.kind == "curves":
             return "drawn"
         return "departs" if variant_of(item, known) is None else "reproduced"
-    return "begun" if any(usable(cell, known).seeds_done for cell in cells) else "not run"
+    return "begun" if any(stored(cell, known).seeds_done for cell in cells) else "not run"
 
 
 def variant_of(item: Item, known: Known) -> tuple[str, ...] | None:
@@ -148,14 +148,13 @@ def covered(item: Item, known: Known) -> list[Cell]:
     return [cell for name in names if not (cell := known[name][0]).of]
 
 
-def usable(cell: Cell, known: Known) -> Result:
+def stored(cell: Cell, known: Known) -> Result:
     """What is stored of a cell under its settings; empty if nothing is."""
-    result = known[cell.name][1]
-    return result if result is not None and differs(cell, result) is None else Result(cell.settings)
+    return usable(*known[cell.name]) or Result(cell.settings)
 
 
 def is_done(cell: Cell, known: Known) -> bool:
-    return len(usable(cell, known).seeds_done) >= cell.seeds
+    return len(stored(cell, known).seeds_done) >= cell.seeds
 
 
 def ways(cells: Sequence[Cell], known: Known) -> dict[tuple[str, ...], list[tuple[Cell, Cell]]]:
@@ -196,7 +195,7 @@ def near(way: Sequence[tuple[Cell, Cell]], known: Known) -> bool:
         for paper, ours in way:
             value = paper.paper.get(quantity)
             if value is not None:
-                mine = values_of(quantity, usable(ours, known))
+                mine = values_of(quantity, stored(ours, known))
                 if not mine:
                     return False
                 printed.append(value)

@@ -12,7 +12,7 @@ from shoal.analysis.significance import paired
 from shoal.recipes.judging.claims import Relation
 from shoal.recipes.judging.derived import values_of
 from shoal.recipes.records import Cell
-from shoal.recipes.store import Result, Store, differs
+from shoal.recipes.store import Result, Store, usable
 
 __all__ = ["Relation", "Verdict", "judge"]
 
@@ -157,8 +157,8 @@ def counting(relation: Relation, known: Known) -> tuple[Relation, tuple[str, ...
 
 
 def has_values(relation: Relation, name: str, known: Known) -> bool:
-    cell, result = known[name]
-    return result is not None and differs(cell, result) is None and bool(values_of(relation.quantity, result))
+    result = usable(*known[name])
+    return result is not None and bool(values_of(relation.quantity, result))
 
 
 def chance(relation: Relation, values: list[float]) -> float | None:
@@ -198,8 +198,8 @@ def by_seed(relation: Relation, names: tuple[str, ...], known: Known) -> dict[in
     """What counts of some cells, for the seeds that all of them have; empty if one of them was not run."""
     columns = []
     for name in names:
-        cell, result = known[name]
-        if result is None or differs(cell, result) is not None:
+        result = usable(*known[name])
+        if result is None:
             return {}
         values = {seed: relation.scale * v for seed, v in values_of(relation.quantity, result).items()}
         columns.append(values)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.store import differs
+from shoal.recipes.store import usable
 
 __all__ = ["CHANGE", "beside", "by_seed", "shown", "twin"]
 
@@ -26,8 +26,8 @@ def beside(without: str, with_: str, known: Known, quantity: str = "best_accurac
 
 def by_seed(name: str, known: Known, quantity: str, scale: float = 100.0) -> dict[int, float]:
     """The values of a cell, in per cent if not told otherwise; none if it was not run."""
-    cell, result = known[name]
-    if result is None or differs(cell, result) is not None:
+    result = usable(*known[name])
+    if result is None:
         return {}
     return {seed: scale * value for seed, value in result.values(quantity).items()}
 

@@ -8,7 +8,7 @@ from typing import Any
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import Cell, Table
-from shoal.recipes.store import differs
+from shoal.recipes.store import usable
 
 __all__ = ["extra_parts"]
 
@@ -27,8 +27,8 @@ def extra_parts(table: Table, known: Known) -> list[str]:
     """
     found = []
     for cell in table.cells:
-        result = known[cell.name][1]
-        if result is not None and differs(cell, result) is None:
+        result = usable(*known[cell.name])
+        if result is not None:
             found += [(cell, seed, run) for seed, run in sorted(result.runs.items())]
     return [
         *titled("Splits", ("cell", "seed", "round", "clients", "mean norm", "longest", "across"), split_rows(found)),

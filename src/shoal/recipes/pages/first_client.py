@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from shoal.recipes.grids import grid
+from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.beside import CHANGE, beside, by_seed
 
@@ -18,13 +19,7 @@ TABLES = {
     "flexcfl/table4-incremental": "incremental",
 }
 METHODS = {"ifca": "IFCA", "fesem": "FeSEM"}
-ROWS = {
-    "mnist-mclr": "MNIST-MCLR",
-    "mnist-mlp": "MNIST-MLP",
-    "femnist-mclr": "FEMNIST-MCLR",
-    "femnist-mlp": "FEMNIST-MLP",
-    "synthetic": "Synthetic",
-}
+ROWS = {row: name for row, name in NAMES.items() if not row.endswith("-shared")}
 SHOWN = {
     **ROWS,
     "femnist-mclr-shared": "FEMNIST-MCLR with shared images",

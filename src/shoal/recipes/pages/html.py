@@ -26,7 +26,7 @@ from shoal.recipes.pages.paper_pages import (
     verdict_rows,
 )
 from shoal.recipes.records import Panel, Paper, Table
-from shoal.recipes.store import differs
+from shoal.recipes.store import usable
 from shoal.report import write
 from shoal.report.figure import Figure, NoFigure, axis, line, rounds_axis, text
 from shoal.report.headline import Sheet
@@ -175,8 +175,8 @@ def panel_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
     traces: list[dict[str, Any]] = []
     rows: list[list[str | float | int | None]] = []
     for k, name in enumerate(panel.cells):
-        cell, result = known[name]
-        if result is None or differs(cell, result) is not None:
+        result = usable(*known[name])
+        if result is None:
             continue
         points = mean_curve(result, panel.curve)
         if points:

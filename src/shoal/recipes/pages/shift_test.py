@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shoal.recipes.grids import grid
+from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.beside import CHANGE, beside, shown
 
@@ -17,14 +18,6 @@ whatever class: a client whose classes 0 and 1 become 2 and 3 has not drifted ([
 are noticed:"""
 ACCURACY = "And the best accuracy of FlexCFL in Table 4; without: class by class, with: `migration=counts`."
 DRIFTS = {"swap-all": "swap all", "swap-part": "swap part"}  # what is released bit by bit has no swap to be noticed
-ROWS = {
-    "mnist-mclr": "MNIST-MCLR",
-    "mnist-mlp": "MNIST-MLP",
-    "femnist-mclr": "FEMNIST-MCLR",
-    "femnist-mclr-shared": "FEMNIST-MCLR, shared images",
-    "femnist-mlp": "FEMNIST-MLP",
-    "synthetic": "Synthetic",
-}
 
 
 def shift_test(known: Known) -> list[str]:
@@ -38,7 +31,7 @@ def shift_test(known: Known) -> list[str]:
     """
     noticed, reached = [], []
     for drift, words in DRIFTS.items():
-        for row, name in ROWS.items():
+        for row, name in NAMES.items():
             ours, theirs = (f"flexcfl/table4-{drift}/{row}/flexcfl{end}" for end in ("", "-counts"))
             seen = [shown(cell, known, "noticed") for cell in (ours, theirs)]
             noticed.append([f"{name}, {words}", *seen])

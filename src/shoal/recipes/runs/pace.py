@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from shoal.recipes.records import Cell
-from shoal.recipes.store import Result, differs
+from shoal.recipes.store import Result, usable
 
 __all__ = ["Paces", "minutes_left", "paces"]
 
@@ -39,9 +39,10 @@ def paces(found: Sequence[tuple[Cell, Result | None]]) -> Paces:
     """
     took: dict[tuple[str, str], list[float]] = {}
     for cell, result in found:
-        if result is not None and differs(cell, result) is None and result.seconds is not None:
+        done = usable(cell, result)
+        if done is not None and done.seconds is not None:
             for like in likes(cell):
-                took.setdefault(like, []).append(result.seconds / 60 / cell.minutes)
+                took.setdefault(like, []).append(done.seconds / 60 / cell.minutes)
     return {like: median(factors) for like, factors in took.items()}
 
 
@@ -67,9 +68,9 @@ def minutes_left(
     """
     if cell.why_not:
         return 0.0, False
-    usable = result if result is not None and differs(cell, result) is None else None
-    took = usable.seconds if usable else None
-    left = max((seeds or cell.seeds) - (len(usable.seeds_done) if usable else 0), 0)
+    done = usable(cell, result)
+    took = done.seconds if done else None
+    left = max((seeds or cell.seeds) - (len(done.seeds_done) if done else 0), 0)
     if took is not None:
         return left * took / 60, True
     factor = next((known[like] for like in likes(cell) if like in known), None) if known else None

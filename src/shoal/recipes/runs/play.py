@@ -19,7 +19,7 @@ from shoal.recipes.records import Cell
 from shoal.recipes.runs.measure import measure
 from shoal.recipes.runs.single import Ended, Job, play_one
 from shoal.recipes.runs.team import Team
-from shoal.recipes.store import Result, Store, defaults_of, differs
+from shoal.recipes.store import Result, Store, defaults_of, differs, usable
 from shoal.store.environment import environment
 from shoal.store.folder import Folder
 from shoal.version import __version__
@@ -173,9 +173,7 @@ class Taken:
 
 def write(job: Job, entry: Mapping[str, Any], store: Store, made: Mapping[str, Any]) -> None:
     """Put what a run gave into its cell; runs of other settings go."""
-    before = store.load(job.cell)
-    if before is None or differs(job.cell, before) is not None:
-        before = Result(job.cell.settings)
+    before = usable(job.cell, store.load(job.cell)) or Result(job.cell.settings)
     runs = {**before.runs, job.seed: {"commit": made["commit"], **entry}}
     store.save(job.cell, replace(before, runs=runs, made=made, defaults=defaults_of(job.cell)))
 
