@@ -90,8 +90,19 @@ def test_ten_rounds_count_with_what_is_above_the_paper() -> None:
     assert found["epochs-kept"].points == pytest.approx(2.0) and found["epochs-kept"].at_least
     assert nearest(known) is None
     told = remarks(TABLES["wecfl/table2-cifar-classes"], known)
-    assert "until `epochs-kept` was run for all 100 rounds" in told[0]
+    assert "until `epochs-kept` was run with both methods for all 100 rounds" in told[0]
     assert nearest(readings(steps_kept=(20.33, 75.13), epochs_kept=(11.33, 79.13))) == "steps-kept"
+
+
+def test_one_method_alone_may_tell_that_a_reading_is_not_the_nearest() -> None:
+    """FedAvg 6 points off is farther than 4 points in all, whatever WeCFL has; 3 points off may be nearer."""
+    for fedavg, settled in ((27.33, "steps-kept"), (24.33, None)):
+        known = dict(readings(steps_kept=(20.33, 75.13), steps_reset_unit=(fedavg, 0.0)))
+        name = "wecfl/d28/steps-reset-unit/wecfl"
+        known[name] = (CELLS[name], None)
+        [found] = [d for d in distances(known) if d.reading == "steps-reset-unit"]
+        assert found.points == pytest.approx(fedavg - 21.33) and found.at_least
+        assert nearest(known) == settled
 
 
 def test_it_is_settled_when_all_readings_were_run() -> None:
@@ -99,8 +110,9 @@ def test_it_is_settled_when_all_readings_were_run() -> None:
     table, tuning = TABLES["wecfl/d28"], TABLES["wecfl/table2-fmnist-classes"]
     assert "is read as" in remarks(tuning, known)[0]
     assert "| `epochs-kept-unit` | at least" in remarks(table, known)[1]
-    name = "wecfl/d28/epochs-kept-unit/wecfl"
-    known[name] = (CELLS[name], None)
+    for method in ("fedavg", "wecfl"):
+        name = f"wecfl/d28/epochs-kept-unit/{method}"
+        known[name] = (CELLS[name], None)
     assert nearest(known) is None and "is a first guess (D28), until the readings" in remarks(tuning, known)[0]
 
 

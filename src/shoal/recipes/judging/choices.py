@@ -64,7 +64,8 @@ class Distance:
     Attributes:
         reading: Its name.
         points: Distances of FedAvg and WeCFL from the paper's accuracies, added.
-        at_least: It was played for fewer rounds than the paper's, and lies at least so far.
+        at_least: It was played for fewer rounds than the paper's or with one of the two methods, and lies at least so
+            far.
 
     >>> Distance("epochs-kept", 12.34, True).shown
     'at least 12.3'
@@ -83,7 +84,7 @@ def distances(known: Known) -> list[Distance]:
     """The readings that were run, each with its distance.
 
     A reading of fewer rounds counts with what it is above the paper, and not with what it is below: accuracies rise,
-    and what is above the paper stays there.
+    and what is above the paper stays there. A method that was not run yet adds nothing.
 
     Args:
         known: All cells with what is stored of them.
@@ -93,23 +94,27 @@ def distances(known: Known) -> list[Distance]:
     """
     found = []
     for reading in READINGS:
-        points, early = 0.0, False
-        for method in METHODS:
-            cell, _ = known[f"wecfl/d28/{reading}/{method}"]
-            result, printed = usable(*known[cell.name]), cell.paper[ACC.name]
-            values = result.values(ACC.name) if result else {}
-            if not values or printed is None:
-                break
-            early = cell.rounds < ROUNDS
-            apart = ACC.scale * values[0] - printed
-            points += max(apart, 0.0) if early else abs(apart)
-        else:
-            found.append(Distance(reading, points, early))
+        parts = [part for method in METHODS if (part := apart(known, f"wecfl/d28/{reading}/{method}"))]
+        at_least = len(parts) < len(METHODS) or any(early for _, early in parts)
+        if parts:
+            found.append(Distance(reading, sum(points for points, _ in parts), at_least))
     return found
 
 
+def apart(known: Known, name: str) -> tuple[float, bool] | None:
+    """How far a cell lies from the paper in points, and whether it was played for fewer rounds; None: not run."""
+    cell, _ = known[name]
+    result, printed = usable(*known[name]), cell.paper[ACC.name]
+    values = result.values(ACC.name) if result else {}
+    if not values or printed is None:
+        return None
+    early = cell.rounds < ROUNDS
+    points = ACC.scale * values[0] - printed
+    return max(points, 0.0) if early else abs(points), early
+
+
 def nearest(known: Known) -> str | None:
-    """The reading nearest to the paper, once all were run and none of fewer rounds can be nearer.
+    """The reading nearest to the paper, once all were begun and none that was not run to the end can be nearer.
 
     Args:
         known: All cells with what is stored of them.
@@ -166,14 +171,11 @@ def reading_remark(known: Known) -> str:
     best, taken = nearest(known), f"`{READING_NAME}`"
     if best is not None:
         return f'"Local steps 10" is read as {taken}, of all readings of `wecfl/d28` the nearest to the paper (D28).'
-    why = "were run"
     found = distances(known)
+    waits = "the readings of `wecfl/d28` were run"
     if len(found) == len(READINGS):
-        why = f"`{min(found, key=lambda d: d.points).reading}` was run for all {ROUNDS} rounds"
-    return (
-        f'What "local steps 10" means is not settled yet: {taken} is a first guess (D28), until '
-        f"{'the readings of `wecfl/d28` ' if why == 'were run' else ''}{why}."
-    )
+        waits = f"`{min(found, key=lambda d: d.points).reading}` was run with both methods for all {ROUNDS} rounds"
+    return f'What "local steps 10" means is not settled yet: {taken} is a first guess (D28), until {waits}.'
 
 
 def reading_grid(known: Known) -> list[str]:

@@ -156,8 +156,8 @@ PAPER = Paper(
             (ACC, F1),
             about="One seed; 100 rounds of ten steps, or 20 rounds of ten epochs. The reading nearest to the paper's "
             "accuracies of FedAvg and WeCFL, distances added, is meant for all tables; one of 20 rounds counts with "
-            "what it is above the paper by then, where it stays. These are cells of Table 2, (3, 2) classes, too: that "
-            "they come near there is by choice, and tells nothing.",
+            "what it is above the paper by then, where it stays, and a method that was not run adds nothing. These are "
+            "cells of Table 2, (3, 2) classes, too: that they come near there is by choice, and tells nothing.",
         ),
         *tables("table2", "Planted clusters", CLUSTER_WISE, TABLE2),
         *tables("table5", "No planted clusters", CLIENT_WISE, TABLE5),
