@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.models import factory
 from shoal.net import Net
@@ -29,3 +30,19 @@ def test_mlp_by_hand() -> None:
     net = Net(Layout.of(factory("mlp", (2,), 2, hidden=2), np.zeros((1, 2))))
     net.load(np.array([1, -1, -1, 1, 0, 0, 1, 1, 1, -1, 0, 0], np.float32))
     assert net.scores(np.array([[5.0, 2.0], [2.0, 5.0]])).tolist() == [[3.0, 3.0], [3.0, -3.0]]
+
+
+@pytest.mark.parametrize("name", ["mclr", "mlp"])
+def test_glorots_rule(name: str) -> None:
+    """Weights reach sqrt(6 / (in + out)) and no farther, biases are 0; torch's reach 1 / sqrt(in)."""
+    for start, reaches in (
+        ("glorot", lambda into, out: (6 / (into + out)) ** 0.5),
+        ("torch", lambda into, _: into**-0.5),
+    ):
+        for layer in factory(name, (1, 28, 28), 10, start=start)().modules():
+            if isinstance(layer, torch.nn.Linear):
+                edge = reaches(layer.in_features, layer.out_features)
+                assert 0.9 * edge < float(layer.weight.detach().abs().max()) <= edge * (1 + 1e-6)
+                assert (float(layer.bias.detach().abs().max()) == 0) == (start == "glorot")
+    with pytest.raises(BadInput, match="unknown start of weights 'keras'"):
+        factory(name, (1, 28, 28), 10, start="keras")()

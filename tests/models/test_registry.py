@@ -197,5 +197,5 @@ def test_arguments_by_place() -> None:
     assert factory("mlp", (4,), 2, 7)()(torch.zeros(1, 4)).shape == (1, 2)
     with pytest.raises(BadInput, match="is given 'hidden' twice"):
         factory("mlp", (4,), 2, 7, hidden=8)
-    with pytest.raises(BadInput, match="takes hidden and no more, not 2 values"):
-        factory("mlp", (4,), 2, 7, 8)
+    with pytest.raises(BadInput, match="takes hidden, start and no more, not 3 values"):
+        factory("mlp", (4,), 2, 7, "torch", 8)

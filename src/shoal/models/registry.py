@@ -192,7 +192,7 @@ def keywords(name: str) -> dict[str, inspect.Parameter]:
     """The arguments a model takes, in order; a model of a paper takes none.
 
     >>> [*keywords("mlp")], [*keywords("mnist-mlp")]
-    (['hidden'], [])
+    (['hidden', 'start'], [])
     """
     if isinstance(MODELS[name], Published):
         return {}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from shoal.recipes import PAPERS
 from shoal.recipes.judging.relations import Known
+from shoal.recipes.pages.duan_code import groups_apart
 from shoal.recipes.pages.extra_pages import read_extras
 from shoal.recipes.pages.first_client import METHODS, ROWS, TABLES, distances, says
 from shoal.recipes.pages.paper_pages import quantity_grid
@@ -15,6 +17,7 @@ from shoal.recipes.records import Cell, Quantity, Table
 from shoal.recipes.store import Result
 
 RESULTS = Path(__file__).parents[3] / "results"
+CELLS = {cell.name: cell for paper in PAPERS.values() for table in paper.tables for cell in table.cells}
 
 
 def test_how_strong_the_case_is_follows_from_the_counts() -> None:
@@ -70,3 +73,19 @@ def test_a_grid_without_figures_is_not_shown() -> None:
     table = Table("p/t", "A table", cells)
     assert quantity_grid(table, Quantity("ari", "ARI"), known) == []
     assert len(quantity_grid(table, Quantity("best_accuracy", "best", 100), known)) == 2
+
+
+def test_both_readings_of_the_discrepancy_stand_beside_each_other() -> None:
+    """FedAvg 0.8 from its clients; FedGroup 0.5 from its clients, and its groups 4 and 5 from their mean."""
+    known = {}
+    for column, figures, more in (
+        ("fedavg", {"discrepancy_mean": 0.8, "groups": 1}, [{}, {}]),
+        ("fg-edc", {"discrepancy_mean": 0.5, "groups": 3}, [{"apart": 4.0}, {"apart": 5.0}]),
+    ):
+        cell = CELLS[f"fedgroup/table3/mnist-mclr/{column}"]
+        runs = {seed: {"complete": True, "figures": figures, **one} for seed, one in enumerate(more)}
+        known[cell.name] = (cell, Result(cell.settings, runs))
+    text = groups_apart({**{name: (cell, None) for name, cell in CELLS.items()}, **known})[1]
+    assert "| MNIST-MCLR, `fedavg` | 0.80 ± 0.00 (2) | - |" in text
+    assert "| MNIST-MCLR, `fg-edc` | 0.50 ± 0.00 (2) | 4.50 ± 0.71 (2) |" in text
+    assert text.count("MNIST") == 2  # what was not run is not shown

@@ -54,7 +54,7 @@ def test_a_run_of_cfl(tmp_path: Path) -> None:
 def test_a_run_of_wecfl(tmp_path: Path) -> None:
     """The four planted groups are found in round 1 and lie in one group each from then on."""
     keys: dict[str, Any] = {"rounds": 3, "lr": 0.1, "groups": 4, "epochs": 5}
-    run, cell, found = kept(tmp_path, "wecfl", ("together", "centroids", "cosines", "maps"), ("ari",), **keys)
+    run, cell, found = kept(tmp_path, "wecfl", ("together", "centroids", "apart", "cosines", "maps"), ("ari",), **keys)
     assert found["curves"]["ari"][-1] == pytest.approx(run.summary["ari"], abs=1e-4)
     whole = {round_: (inside, of) for round_, inside, of in found["together"]}
     assert set(whole) == {1, 2, 3} and all(of == 4 for _, of in whole.values())
@@ -63,6 +63,7 @@ def test_a_run_of_wecfl(tmp_path: Path) -> None:
     rows = np.array([np.concatenate([p.detach().numpy().ravel() for p in model.parameters()]) for model in run.models])
     cosines = rows @ rows.T / np.outer(np.linalg.norm(rows, axis=1), np.linalg.norm(rows, axis=1))
     assert found["centroids"][0] == pytest.approx(cosines[np.triu_indices(4, 1)].min(), abs=1e-3)
+    assert found["apart"] == pytest.approx(np.linalg.norm(rows - rows.mean(0), axis=1).mean(), abs=1e-4)
     assert [one["round"] for one in found["cosines"]] == [1, 2, 3]
     assert found["cosines"][0]["within"][0] > found["cosines"][0]["between"][2]  # the planted groups are apart
     assert [one["round"] for one in found["maps"]] == [1, 2, 3]

@@ -57,7 +57,11 @@ def against_all(
     others: tuple[str, ...],
     **more: Any,
 ) -> list[Relation]:
-    """A column against several others at once, row by row; `over` says whether the least or the largest counts."""
+    """A column against several others at once, row by row; `over` says whether the least or the largest counts.
+
+    What `tells` is of the same row.
+    """
+    told = more.pop("tells", ())
     return [
         Relation(
             f"{name}-{row}",
@@ -65,6 +69,7 @@ def against_all(
             source,
             (f"{table}/{row}/{left}",),
             tuple(f"{table}/{row}/{other}" for other in others),
+            tells=tuple(f"{other}-{row}" for other in told),
             **more,
         )
         for row in rows

@@ -162,6 +162,22 @@ def whole_in_round_3(run: Run) -> float | None:
     return next((whole / of for t, whole, of in run.get("together", ()) if t == 3), None)
 
 
+def code_discrepancy(run: Run) -> float | None:
+    """The discrepancy as FedGroup's first code has it (departure D78): of groups from the mean of groups.
+
+    Of a method with one model it is that of clients from the model.
+
+    >>> figures = {"groups": 3, "discrepancy_mean": 0.5}
+    >>> code_discrepancy({"figures": figures, "apart": 4.0}), code_discrepancy({"figures": figures})
+    (4.0, None)
+    >>> code_discrepancy({"figures": {**figures, "groups": 1}})
+    0.5
+    """
+    if run.get("apart") is not None:
+        return float(run["apart"])
+    return run["figures"].get("discrepancy_mean") if run["figures"].get("groups") == 1 else None
+
+
 DERIVED: dict[str, Callable[[Run], float | None]] = {
     "first_discrepancy": first_of_curve,  # of runs made before it was a figure
     "least_cosine_within": last_cosine("within", 0),
@@ -177,6 +193,7 @@ DERIVED: dict[str, Callable[[Run], float | None]] = {
     "ari_of_round_1": ari_of_round_1,
     "ari_moves": ari_moves,
     "whole_in_round_3": whole_in_round_3,
+    "code_discrepancy": code_discrepancy,
 }
 
 

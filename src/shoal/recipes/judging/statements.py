@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from shoal.recipes.judging.claims import Relation
+from shoal.recipes.judging.statements_code import of_the_code, of_the_data
 from shoal.recipes.judging.statements_drift import drift
 from shoal.recipes.judging.statements_fedgroup import fedgroup, table1
 from shoal.recipes.judging.statements_fedgsp import fedgsp
 from shoal.recipes.judging.statements_flexcfl import flexcfl
 from shoal.recipes.judging.statements_more import cfl, wecfl
 
-STATEMENTS: tuple[Relation, ...] = (*table1(), *fedgroup(), *flexcfl(), *drift(), *cfl(), *wecfl(), *fedgsp())
+STATEMENTS: tuple[Relation, ...] = (
+    *(*table1(), *fedgroup(), *flexcfl(), *of_the_code(), *of_the_data()),
+    *(*drift(), *cfl(), *wecfl(), *fedgsp()),
+)
 
 __all__ = ["STATEMENTS"]

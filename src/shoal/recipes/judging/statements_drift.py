@@ -115,9 +115,9 @@ def compared() -> list[Relation]:
 
 
 CODE: dict[str, Any] = {  # of IFCA under swap part on FEMNIST
-    "cause": "text and code differ (D13)",
+    "cause": "text and code differ",
     "why": "The text averages all clients of a group, as is done here; the authors' code applies the first client's "
-    "update alone, and FlexCFL is above that IFCA.",
+    "update alone (D13), and FlexCFL is above that IFCA.",
     "tells": tuple(f"flexcfl/part-ifca-first-{row}" for row in LETTERS),
 }
 

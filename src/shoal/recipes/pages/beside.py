@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.store import usable
 
-__all__ = ["CHANGE", "beside", "by_seed", "shown", "twin"]
+__all__ = ["CHANGE", "beside", "by_seed", "change", "shown", "spread", "twin"]
 
 CHANGE = "change by seed"
 
@@ -56,7 +56,7 @@ def shown(name: str, known: Known, quantity: str = "best_accuracy") -> str:
     return spread([*by_seed(name, known, quantity).values()])
 
 
-def spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float], digits: int = 1) -> str:
     """Mean ± standard deviation (seeds).
 
     >>> spread([1.0, 3.0]), spread([2.0]), spread([])
@@ -64,5 +64,5 @@ def spread(values: Sequence[float]) -> str:
     """
     if not values:
         return "not run"
-    around = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{fmean(values):.1f}{around} ({len(values)})"
+    around = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{fmean(values):.{digits}f}{around} ({len(values)})"

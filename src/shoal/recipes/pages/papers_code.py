@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.beside import CHANGE, beside, shown, twin
+from shoal.recipes.pages.duan_code import between_groups, first_weights, groups_apart
 from shoal.recipes.pages.extra_pages import Extras
 from shoal.recipes.pages.first_client import first_client
 from shoal.recipes.pages.paper_pages import MADE
@@ -100,10 +101,10 @@ def page(known: Known, extras: Extras) -> str:
     columns = ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
     sizes = [spread, *twins(T3, {"mnist-mclr": "MNIST-MCLR"}, "-sigma1.55", columns, known)]
     parts = [
-        *(HEAD.strip(), FIRST.strip(), *first_client(known), *shift_test(known)),
+        *(HEAD.strip(), FIRST.strip(), *first_client(known), *first_weights(known), *shift_test(known)),
         *(SHRINK.strip(), grid(("row and column", "paper", "more data", "fewer data", CHANGE), falling)),
         *(SHARED.strip(), grid((WHERE, "paper", "no shared images", "shared images", CHANGE), letters)),
-        *(SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES),
+        *(*groups_apart(known), *between_groups(known), SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES),
         grid((WHERE, "paper", "sigma 2", "sigma 1.55", CHANGE), sizes),
         *(MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *slips()),
     ]

@@ -69,17 +69,30 @@ def together(folder: Folder) -> list[list[float]]:
 
 def centroids(folder: Folder) -> list[float]:
     """Cosines of the models of all pairs of groups: least, mean and largest; empty while the run is not complete."""
+    models_KP = group_models(folder)
+    if len(models_KP) < 2:
+        return []
+    unit_KP = models_KP / np.linalg.norm(models_KP, axis=1, keepdims=True)
+    return spread((unit_KP @ unit_KP.T)[np.triu_indices(len(unit_KP), 1)], 4)
+
+
+def apart(folder: Folder) -> float | None:
+    """How far the models of groups lie from their plain mean at the end, on average; None while it is not complete."""
+    models_KP = group_models(folder)
+    if not len(models_KP):
+        return None
+    return rounded(float(np.linalg.norm(models_KP - models_KP.mean(0), axis=1).mean()))
+
+
+def group_models(folder: Folder) -> Array:
+    """The groups' models as rows, without what batch norm counts; no row while the run is not complete."""
     from safetensors.numpy import load_file
 
-    files = sorted((folder.path / "models").glob("group_*.safetensors"))
-    if len(files) < 2:
-        return []
     rows = []
-    for path in files:
+    for path in sorted((folder.path / "models").glob("group_*.safetensors")):
         tensors = {name: t for name, t in load_file(path).items() if not name.rsplit(".", 1)[-1].startswith(BUFFERS)}
         rows.append(np.concatenate([tensors[name].ravel().astype(np.float64) for name in sorted(tensors)]))
-    unit_KP = np.array(rows) / np.linalg.norm(rows, axis=1, keepdims=True)
-    return spread((unit_KP @ unit_KP.T)[np.triu_indices(len(rows), 1)], 4)
+    return np.array(rows)
 
 
 def cosines(folder: Folder) -> list[dict[str, Any]]:
@@ -138,6 +151,7 @@ KEEPS: dict[str, Callable[[Folder], Any]] = {
     "similarities": similarities,
     "together": together,
     "centroids": centroids,
+    "apart": apart,
     "cosines": cosines,
     "maps": maps,
 }

@@ -1,0 +1,151 @@
+"""Statements of ours on what the authors' code and data change, each as a comparison of cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.recipes.judging.claims import Relation
+from shoal.recipes.judging.comparing import ABOVE, BELOW, LETTERS, MNIST, against_all, each
+from shoal.recipes.judging.statements_fedgroup import APART, ETA_G, G3, low_discrepancy
+from shoal.recipes.judging.statements_flexcfl import F3, HERE, OTHERS
+
+OURS: dict[str, Any] = {"source": "ours, of the code", "ours": True}
+
+
+def of_the_code() -> list[Relation]:
+    """What the code of FedGroup and FlexCFL does otherwise than the text, and what follows."""
+    return [*first_client(), *first_weights(), *groups_apart(), *as_printed()]
+
+
+def first_client() -> list[Relation]:
+    """What it changes that FlexCFL's code applies the first client's update alone."""
+    first = [
+        one
+        for method, name in (("ifca", "IFCA"), ("fesem", "FeSEM"))
+        for one in each(
+            f"flexcfl/{method}-first",
+            f"the first client alone costs {name}",
+            table=F3,
+            rows=HERE,
+            left=f"{method}-first",
+            right=method,
+            **BELOW,
+            **OURS,
+        )
+    ]
+    return [
+        *each(
+            "flexcfl/above-ifca-first",
+            "FlexCFL is not below IFCA as the authors' code averages it",
+            table=F3,
+            rows=HERE,
+            left="flexcfl",
+            right="ifca-first",
+            least=0,
+            **OURS,
+        ),
+        *each(
+            "flexcfl/above-fesem-first",
+            "FlexCFL is 20 points above FeSEM as the authors' code averages it",
+            table=F3,
+            rows=LETTERS,
+            left="flexcfl",
+            right="fesem-first",
+            least=20,
+            **OURS,
+        ),
+        *first,
+        *against_all(
+            "flexcfl/prox-discrepancy-first",
+            "with the first client alone in IFCA and FeSEM FedProx has the lowest discrepancy of all",
+            table=F3,
+            rows=MNIST,
+            left="fedprox",
+            others=tuple(f"{name}-first" if name in ("ifca", "fesem") else name for name in OTHERS),
+            over="least",
+            **BELOW,
+            **APART,
+            **OURS,
+        ),
+        *each(
+            "flexcfl/initial-discrepancy-ifca-first",
+            "FlexCFL's first discrepancy is below that of IFCA with the first client alone",
+            table=F3,
+            rows=HERE,
+            left="flexcfl",
+            right="ifca-first",
+            quantity="first_discrepancy",
+            scale=1,
+            **BELOW,
+            **OURS,
+        ),
+    ]
+
+
+def first_weights() -> list[Relation]:
+    """FeSEM with weights that start as Keras draws them."""
+    return [
+        Relation(
+            f"flexcfl/{method}-one-group-glorot",
+            f"with first weights as Keras draws them {name} puts all MNIST-MLP clients into one group",
+            left=(f"{F3}/mnist-mlp-glorot/{method}",),
+            most=1,
+            quantity="groups",
+            scale=1,
+            **OURS,
+        )
+        for method, name in (("fesem", "FeSEM"), ("fesem-first", "FeSEM with the first client alone"))
+    ]
+
+
+def groups_apart() -> list[Relation]:
+    """FedAvg and FedProx against what FedGroup's first code calls the discrepancy of methods with groups."""
+    return low_discrepancy(
+        "fedgroup/low-discrepancy-code",
+        "against how far groups lie from the mean of groups, its discrepancy is below that of",
+        quantity="code_discrepancy",
+        **OURS,
+    )
+
+
+def as_printed() -> list[Relation]:
+    """Aggregation between groups by the formula of the text."""
+    return [
+        Relation(
+            f"fedgroup/eta_g-{rate}-printed",
+            f"by the formula as printed eta_g = {rate} speeds up MNIST-MCLR",
+            left=(f"{ETA_G}-{rate}-printed",),
+            right=(f"{G3}/mnist-mclr/fg-edc",),
+            quantity="early_accuracy",
+            **ABOVE,
+            **OURS,
+        )
+        for rate in ("0.01", "0.03", "0.1")
+    ]
+
+
+def of_the_data() -> list[Relation]:
+    """What it changes that clients share images, or have other sizes."""
+    return [
+        *(
+            Relation(
+                f"flexcfl/shared-{model}",
+                f"shared images lift FlexCFL on FEMNIST-{model.upper()}",
+                "ours, of the script",
+                (f"{F3}/femnist-{model}-shared/flexcfl",),
+                (f"{F3}/femnist-{model}/flexcfl",),
+                least=2,
+                ours=True,
+            )
+            for model in ("mclr", "mlp")
+        ),
+        Relation(
+            "flexcfl/milder-sizes",
+            "milder sizes of clients lift FlexCFL a little",
+            "ours, Table 2 against the script",
+            (f"{F3}/mnist-mclr-sigma1.55/flexcfl",),
+            (f"{F3}/mnist-mclr/flexcfl",),
+            **ABOVE,
+            ours=True,
+        ),
+    ]
