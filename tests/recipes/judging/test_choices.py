@@ -24,7 +24,8 @@ def with_values(values: dict[str, dict[str, float]]) -> Known:
     """All cells, some of them with figures of seed 0."""
     known: dict[str, tuple[Cell, Result | None]] = {name: (cell, None) for name, cell in CELLS.items()}
     for name, figures in values.items():
-        known[name] = (CELLS[name], Result(CELLS[name].settings, {0: {"complete": True, "figures": figures}}))
+        run = {"complete": True, "rounds": CELLS[name].rounds, "figures": figures}
+        known[name] = (CELLS[name], Result(CELLS[name].settings, {0: run}))
     return known
 
 
@@ -95,6 +96,18 @@ def test_ten_rounds_count_with_what_is_above_the_paper() -> None:
     assert nearest(readings(steps_kept=(20.33, 75.13), epochs_kept=(11.33, 79.13))) == "steps-kept"
 
 
+def test_a_run_that_goes_on_counts_with_what_is_above_the_paper() -> None:
+    """FedAvg 6 points above after 30 of 100 rounds lies at least 6 away; 6 points below says nothing."""
+    for fedavg, points in ((27.33, 6.0), (15.33, 0.0)):
+        known = dict(readings(steps_kept=(20.33, 75.13), epochs_reset=(fedavg, 72.13)))
+        name = "wecfl/d28/epochs-reset/fedavg"
+        cell, result = known[name]
+        assert result is not None
+        known[name] = (cell, Result(cell.settings, {0: {**result.runs[0], "complete": False, "rounds": 30}}))
+        [found] = [d for d in distances(known) if d.reading == "epochs-reset"]
+        assert found.points == pytest.approx(points) and found.at_least
+
+
 def test_one_method_alone_may_tell_that_a_reading_is_not_the_nearest() -> None:
     """FedAvg 6 points off is farther than 4 points in all, whatever WeCFL has; 3 points off may be nearer."""
     for fedavg, settled in ((27.33, "steps-kept"), (24.33, None)):
@@ -110,7 +123,7 @@ def test_it_is_settled_when_all_readings_were_run() -> None:
     known = dict(readings(steps_kept=(21.33, 72.13)))
     table, tuning = TABLES["wecfl/d28"], TABLES["wecfl/table2-fmnist-classes"]
     assert "is read as" in remarks(tuning, known)[0]
-    assert "| `epochs-kept-unit` | at least" in remarks(table, known)[1]
+    assert "| `epochs-kept` | at least" in remarks(table, known)[1]
     for method in ("fedavg", "wecfl"):
         name = f"wecfl/d28/epochs-kept-unit/{method}"
         known[name] = (CELLS[name], None)

@@ -83,8 +83,8 @@ class Distance:
 def distances(known: Known) -> list[Distance]:
     """The readings that were run, each with its distance.
 
-    A reading of fewer rounds counts with what it is above the paper, and not with what it is below: accuracies rise,
-    and what is above the paper stays there. A method that was not run yet adds nothing.
+    Fewer rounds, also those of a run that goes on, count with what they are above the paper, and not with what they are
+    below: accuracies rise, and what is above the paper stays there. A method that was not run yet adds nothing.
 
     Args:
         known: All cells with what is stored of them.
@@ -102,14 +102,13 @@ def distances(known: Known) -> list[Distance]:
 
 
 def apart(known: Known, name: str) -> tuple[float, bool] | None:
-    """How far a cell lies from the paper in points, and whether it was played for fewer rounds; None: not run."""
-    cell, _ = known[name]
-    result, printed = usable(*known[name]), cell.paper[ACC.name]
-    values = result.values(ACC.name) if result else {}
-    if not values or printed is None:
+    """How far a cell lies from the paper in points, and whether after fewer rounds than the paper's; None: not run."""
+    result, printed = usable(*known[name]), known[name][0].paper[ACC.name]
+    run = result.runs.get(0, {}) if result else {}
+    value = run.get("figures", {}).get(ACC.name)
+    if value is None or printed is None:
         return None
-    early = cell.rounds < ROUNDS
-    points = ACC.scale * values[0] - printed
+    points, early = ACC.scale * value - printed, run["rounds"] < ROUNDS
     return max(points, 0.0) if early else abs(points), early
 
 

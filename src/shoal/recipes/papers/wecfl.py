@@ -13,15 +13,16 @@ ARI = Quantity("ari", "ARI with the planted groups", digits=2)
 
 ROUNDS = 100
 FEW_ROUNDS = {"epochs": 10, "rounds": 20}  # some 1,600 steps; a reading that is above the paper here stays above it
+MANY_STEPS = {"epochs": 10}  # runs may be stopped once they are farther from the paper than another reading
 READINGS: dict[str, dict[str, Any]] = {  # of "local steps 10"
     "steps-kept": {"steps": 10, "momentum_memory": "kept"},
     "steps-reset": {"steps": 10, "momentum_memory": "reset"},
     "steps-kept-unit": {"steps": 10, "momentum_memory": "kept", "data": "cifar10:unit"},
     "steps-reset-unit": {"steps": 10, "momentum_memory": "reset", "data": "cifar10:unit"},
     "epochs-kept": {**FEW_ROUNDS, "momentum_memory": "kept"},
-    "epochs-reset": {**FEW_ROUNDS, "momentum_memory": "reset"},
-    "epochs-kept-unit": {**FEW_ROUNDS, "momentum_memory": "kept", "data": "cifar10:unit"},
-    "epochs-reset-unit": {**FEW_ROUNDS, "momentum_memory": "reset", "data": "cifar10:unit"},
+    "epochs-reset": {**MANY_STEPS, "momentum_memory": "reset"},
+    "epochs-kept-unit": {**MANY_STEPS, "momentum_memory": "kept", "data": "cifar10:unit"},
+    "epochs-reset-unit": {**MANY_STEPS, "momentum_memory": "reset", "data": "cifar10:unit"},
 }
 READING_NAME = (
     "steps-kept"  # of all tables; a test asks that it is what `shoal.recipes.judging.choices` finds once all were run
@@ -154,10 +155,11 @@ PAPER = Paper(
             'What "local steps 10" may mean, on CIFAR-10 with (3, 2) classes',
             readings(),
             (ACC, F1),
-            about="One seed; 100 rounds of ten steps, or 20 rounds of ten epochs. The reading nearest to the paper's "
-            "accuracies of FedAvg and WeCFL, distances added, is meant for all tables; one of 20 rounds counts with "
-            "what it is above the paper by then, where it stays, and a method that was not run adds nothing. These are "
-            "cells of Table 2, (3, 2) classes, too: that they come near there is by choice, and tells nothing.",
+            about="One seed; 100 rounds, `epochs-kept` 20. The reading nearest to the paper's accuracies of FedAvg and "
+            "WeCFL, distances added, is meant for all tables. A run of fewer rounds, also one that was stopped, counts "
+            "with what it is above the paper by then, where it stays, and a method that was not run adds nothing. "
+            "These are cells of Table 2, (3, 2) classes, too: that they come near there is by choice, and tells "
+            "nothing.",
         ),
         *tables("table2", "Planted clusters", CLUSTER_WISE, TABLE2),
         *tables("table5", "No planted clusters", CLIENT_WISE, TABLE5),
