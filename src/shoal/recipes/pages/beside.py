@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
+from shoal.recipes.judging.derived import values_of
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.store import usable
 
@@ -29,7 +30,7 @@ def by_seed(name: str, known: Known, quantity: str, scale: float = 100.0) -> dic
     result = usable(*known[name])
     if result is None:
         return {}
-    return {seed: scale * value for seed, value in result.values(quantity).items()}
+    return {seed: scale * value for seed, value in values_of(quantity, result).items()}
 
 
 def change(a: Mapping[int, float], b: Mapping[int, float]) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.comparing import NAMES
-from shoal.recipes.judging.derived import values_of
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.judging.statements_fedgroup import ETA_G, G3, GROUPED, HERE
 from shoal.recipes.judging.statements_flexcfl import F3
-from shoal.recipes.pages.beside import CHANGE, change, spread, twin
-from shoal.recipes.store import usable
+from shoal.recipes.pages.beside import CHANGE, by_seed, change, spread, twin
 
 __all__ = ["between_groups", "first_weights", "groups_apart"]
 
@@ -38,20 +36,14 @@ REACHED = "And the best accuracy in Table 3; without: as torch draws weights, wi
 STARTS = {"torch": "mnist-mlp", "Keras": "mnist-mlp-glorot", "Keras, no penalty": "mnist-mlp-glorot-no-l2"}
 
 
-def values(name: str, known: Known, quantity: str, scale: float = 1.0) -> dict[int, float]:
-    """A quantity of a cell by seed; none if it was not run."""
-    result = usable(*known[name])
-    return {seed: scale * v for seed, v in values_of(quantity, result).items()} if result else {}
-
-
 def groups_apart(known: Known) -> list[str]:
     """FedAvg's and FedProx's discrepancy beside both readings of that of methods with groups."""
     rows = []
     for row in HERE:
         for column in ("fedavg", "fedprox", *GROUPED):
             cell = f"{G3}/{row}/{column}"
-            clients = spread([*values(cell, known, "discrepancy_mean").values()], 2)
-            groups = spread([*values(cell, known, "code_discrepancy").values()], 2) if column in GROUPED else "-"
+            clients = spread([*by_seed(cell, known, "discrepancy_mean", 1).values()], 2)
+            groups = spread([*by_seed(cell, known, "code_discrepancy", 1).values()], 2) if column in GROUPED else "-"
             rows.append([f"{NAMES[row]}, `{column}`", clients, groups])
     ran = [row for row in rows if row[1] != "not run"]
     return [APART, grid(("row and column of Table III", "clients and their model", "groups and their mean"), ran)]
@@ -59,11 +51,11 @@ def groups_apart(known: Known) -> list[str]:
 
 def between_groups(known: Known) -> list[str]:
     """How fast FedGroup is without and with aggregation between groups, in both forms."""
-    alone = values(f"{G3}/mnist-mclr/fg-edc", known, "early_accuracy", 100)
+    alone = by_seed(f"{G3}/mnist-mclr/fg-edc", known, "early_accuracy")
     rows = []
     for rate in ("0.01", "0.03", "0.1"):
         for end, form in (("", "as the code"), ("-printed", "as printed")):
-            found = values(f"{ETA_G}-{rate}{end}", known, "early_accuracy", 100)
+            found = by_seed(f"{ETA_G}-{rate}{end}", known, "early_accuracy")
             rows.append([f"eta_g = {rate}, {form}", spread([*found.values()]), change(alone, found)])
     told = BETWEEN.format(alone=spread([*alone.values()]))
     return [told, grid(("MNIST-MCLR", "mean accuracy, %", CHANGE), rows)]
@@ -73,7 +65,7 @@ def first_weights(known: Known) -> list[str]:
     """FeSEM's groups with weights as torch and as Keras draws them, and the accuracy of all columns of both."""
     groups, reached = [], []
     for column in ("fesem", "fesem-first"):
-        found = [values(f"{F3}/{row}/{column}", known, "groups") for row in STARTS.values()]
+        found = [by_seed(f"{F3}/{row}/{column}", known, "groups", 1) for row in STARTS.values()]
         groups.append([f"`{column}`", *(", ".join(f"{v:.0f}" for v in one.values()) or "not run" for one in found)])
     for name in known:
         if name.startswith(f"{F3}/mnist-mlp-glorot/"):
