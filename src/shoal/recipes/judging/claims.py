@@ -9,7 +9,7 @@ from shoal.recipes.records import ACCURACY
 
 __all__ = ["Relation"]
 
-Cause = Literal["", "our error", "the setting", "text and code differ"]
+Cause = Literal["", "our error", "the setting", "the paper", "text and code differ"]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.recipes.judging.claims import Relation
-from shoal.recipes.judging.comparing import ABOVE, BELOW, LETTERS, MNIST, against_all, each
+from shoal.recipes.judging.comparing import ABOVE, BELOW, LETTERS, MNIST, against_all, each, pair
 from shoal.recipes.judging.statements_fedgroup import APART, ETA_G, G3, low_discrepancy
 from shoal.recipes.judging.statements_flexcfl import F3, HERE, OTHERS
 
@@ -138,6 +138,14 @@ def of_the_data() -> list[Relation]:
                 ours=True,
             )
             for model in ("mclr", "mlp")
+        ),
+        Relation(
+            "flexcfl/rcc-exception-shared",
+            "with shared images RCC is not below FlexCFL on FEMNIST-MLP",
+            "ours, of the script",
+            **pair(F3, ("femnist-mlp-shared",), "rcc", "flexcfl"),
+            least=0,
+            ours=True,
         ),
         Relation(
             "flexcfl/milder-sizes",
