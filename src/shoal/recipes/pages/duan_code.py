@@ -14,10 +14,11 @@ __all__ = ["between_groups", "first_weights", "groups_apart"]
 APART = """## FedGroup: the discrepancy of methods with groups
 
 Equation 4 and the caption of Fig. 3 speak of the distance between clients and their model, with groups between clients
-and their group. The first public [code](https://github.com/morningD/FlexCFL) (file `grouprox.py`) measures
-that for FedAvg and FedProx, and for methods with groups the distance between groups and the mean of all groups; later
-versions measure clients ([D78](departures.md#d78)). The paper's sentence that FedAvg and FedProx "achieve low
-discrepancy" fits the first code. Distances, over all rounds for clients, at the end for groups:"""
+and their group. The first public [code](https://github.com/morningD/FlexCFL) (file `grouprox.py`) measures that for
+FedAvg and FedProx, and for methods with groups the distance between groups and the mean of all groups; later versions
+measure clients ([D78](departures.md#d78)). The paper's sentence that FedAvg and FedProx "achieve low discrepancy" fits
+the first code; we do not know which version drew the figure. Distances, over all rounds for clients, at the end for
+groups:"""
 BETWEEN = """## FedGroup and FlexCFL: aggregation between groups
 
 The text adds eta_g times the other groups' unit vectors to a group's model. The code divides that by the sum of the
