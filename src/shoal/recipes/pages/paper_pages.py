@@ -234,7 +234,7 @@ def reasons(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
-    """The statements that do not hold, each with its cause and with what tells.
+    """The statements that do not hold with cause and what tells; those with the same reason in one row.
 
     Args:
         verdicts: Of a paper, or of all.
@@ -246,15 +246,15 @@ def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
     [['a is above b', 'cause not known yet', '']]
     """
     known = {v.relation.name: v for v in verdicts}
+    alike: dict[tuple[str, str], list[Relation]] = {}
+    for one in (v.relation for v in verdicts if v.says == "does not hold"):
+        alike.setdefault((one.cause, one.why) if one.why else ("", one.name), []).append(one)
     rows = []
-    for verdict in (v for v in verdicts if v.says == "does not hold"):
-        told = [
-            f'"{known[name].relation.says}": {known[name].shown}, {known[name].words}.'
-            for name in verdict.relation.tells
-            if name in known
-        ]
-        cause = verdict.relation.cause or "cause not known yet"
-        rows.append([verdict.relation.says, cause, " ".join(filter(None, (verdict.relation.why, *told)))])
+    for (cause, _), relations in alike.items():
+        names = dict.fromkeys(name for one in relations for name in one.tells if name in known)
+        told = [f'"{known[name].relation.says}": {known[name].shown}, {known[name].words}.' for name in names]
+        why = " ".join(filter(None, (relations[0].why, *told)))
+        rows.append(["; ".join(one.says for one in relations), cause or "cause not known yet", why])
     return rows
 
 
