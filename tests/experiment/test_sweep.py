@@ -12,6 +12,7 @@ import shoal
 from shoal.analysis.compare import compare
 from shoal.errors import BadInput, RunFolderError
 from shoal.experiment.sweep import points, sweep
+from shoal.store.folder import Folder
 
 
 def test_an_algorithm_may_come_several_times_each_with_keys_of_its_own(tmp_path: Path) -> None:
@@ -72,6 +73,14 @@ def test_a_folder_that_holds_another_run_is_not_taken_over(tmp_path: Path, round
     with pytest.raises(RunFolderError, match=r"fedavg holds a run with lr=0.5, and the sweep asks for lr=0.1"):
         sweep(["fedavg", "local"], rounds=rounds, lr=0.1, engine="serial", out=tmp_path)
     assert not (tmp_path / "sweep.json").exists()
+
+
+def test_a_run_of_fewer_rounds_is_made_longer(tmp_path: Path) -> None:
+    shoal.run("fedavg", rounds=1, engine="serial", out=tmp_path / "a" / "fedavg")
+    for at in ("a", "b"):
+        sweep(["fedavg", "local"], rounds=2, engine="serial", out=tmp_path / at)
+    longer, fresh = (Folder(tmp_path / at / "fedavg").history()[-1] for at in ("a", "b"))
+    assert longer["round"] == 2 and longer["accuracy"] == fresh["accuracy"]
 
 
 def test_a_folder_that_holds_the_run_asked_for_is(tmp_path: Path) -> None:

@@ -213,6 +213,17 @@ def continue_sweep(
     return run_points(runs, folder, engine, observers, workers, address)
 
 
+def play(point: Point, path: Path, backend: Backend, observers: Sequence[Observer] = ()) -> None:
+    """Begin a run, or go on with the one that lies there, until it has as many rounds as are asked for."""
+    if not (path / "config.toml").exists():
+        start(point.resolved, backend, path, observers)
+        return
+    asked, folder = point.resolved.settings.rounds, Folder(path)
+    longer = asked if asked > folder.config()["rounds"] else None
+    if longer is not None or folder.summary() is None:
+        resume(path, engine=backend, rounds=longer, observers=observers, progress=False)
+
+
 def run_points(
     runs: Sequence[Point],
     folder: Path,
@@ -227,11 +238,5 @@ def run_points(
     with open_backend(engine or first.engine, workers or first.workers, address) as backend:
         for number, point in enumerate(runs, 1):
             path = folder / point.name
-            watching = observers(point.name, number, len(runs)) if observers else ()
-            if Folder(path).summary() is not None:
-                continue
-            if (path / "config.toml").exists():
-                resume(path, engine=backend, observers=watching, progress=False)
-            else:
-                start(point.resolved, backend, path, watching)
+            play(point, path, backend, observers(point.name, number, len(runs)) if observers else ())
     return [folder / point.name for point in runs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +111,24 @@ def test_an_interruption_loses_nothing(tmp_path: Path) -> None:
     assert done is not None and done.seeds_done == (0,)
     assert half is not None and half.seeds_done == () and half.runs[0]["rounds"] == 3
     assert [job.name for job in jobs(TWO, store, 1)] == ["toy/table1/digits/local seed 0"]
+
+
+def test_a_run_of_fewer_rounds_goes_on_and_one_of_more_is_refused(tmp_path: Path) -> None:
+    """Interrupted in round 3 of 4, while the recipe becomes one of 6 rounds, or of 2."""
+    store, cell, work = Store(tmp_path / "results"), TWO[0], tmp_path / "work"
+    with pytest.raises(KeyboardInterrupt):
+        play(jobs([cell], store, 1), store, work, Serial(), watch=lambda *_: [Break(3)])
+    store.path(cell).unlink()
+    fewer, more = (replace(cell, keys={**KEYS, "rounds": rounds}) for rounds in (2, 6))
+    sentence = r"holds a run with rounds=4, and the recipe asks for rounds=2; move that folder away"
+    [failed] = play(jobs([fewer], store, 1), store, work, Serial()).failed
+    assert re.search(sentence, failed)
+    assert play(jobs([more], store, 1), store, work, Serial()) == Outcome(1, 0)
+    fresh = Store(tmp_path / "fresh")
+    play(jobs([more], fresh, 1), fresh, tmp_path / "other", Serial())
+    assert {k: without_time(v) for k, v in files(store).items()} == {
+        k: without_time(v) for k, v in files(fresh).items()
+    }
 
 
 def test_a_cell_of_other_settings_is_refused_or_made_anew_never_mixed(tmp_path: Path) -> None:

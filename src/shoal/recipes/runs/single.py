@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from shoal.backends import Backend
 from shoal.errors import RunFolderError, ShoalError
-from shoal.experiment.api import resume, start
-from shoal.experiment.sweep import Point, check_taken
+from shoal.experiment.sweep import Point, check_taken, play
 from shoal.loop.plan import Plan, RoundResult
 from shoal.observers import Observer
 from shoal.recipes.records import Cell
@@ -101,12 +100,7 @@ def play_one(
     point = Point(path.name, job.cell.algorithm, {**job.cell.keys, "seed": job.seed})
     try:
         begin_anew_if_other(point, path, again)
-        if Folder(path).summary() is not None:
-            return Ended(job)
-        if (path / "config.toml").exists():
-            resume(path, engine=backend, observers=watching, progress=False)
-        else:
-            start(point.resolved, backend, path, watching)
+        play(point, path, backend, watching)
     except Over:
         pass
     except ShoalError as e:
@@ -115,10 +109,21 @@ def play_one(
 
 
 def begin_anew_if_other(point: Point, path: Path, again: bool) -> None:
-    """A folder of other settings is refused, or goes."""
+    """A folder of other settings, or of more rounds, is refused, or goes."""
     try:
         check_taken(point, path)
+        check_rounds(point, path)
     except RunFolderError:
         if not again:
             raise
         shutil.rmtree(path)
+
+
+def check_rounds(point: Point, path: Path) -> None:
+    """A run of fewer rounds can go on; one of more has gone too far."""
+    asked, folder = point.resolved.settings.rounds, Folder(path)
+    if (path / "config.toml").exists() and folder.config()["rounds"] > asked:
+        raise RunFolderError(
+            f"{path} holds a run with rounds={folder.config()['rounds']}, and the recipe asks for rounds={asked}; "
+            "move that folder away"
+        )
