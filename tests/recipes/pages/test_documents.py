@@ -58,6 +58,7 @@ def test_a_result_belongs_to_a_cell_and_is_small(path: Path) -> None:
     assert path.stat().st_size < 2_000 * max(len(json.loads(path.read_text())["runs"]), 5) + room
     result = RESULTS.load(cell)
     assert result is not None and differs(cell, result) is None
+    assert {run["rounds"] for run in result.runs.values() if run["complete"]} <= {cell.rounds}
 
 
 def test_results_were_made_with_code_that_can_be_checked_out() -> None:
