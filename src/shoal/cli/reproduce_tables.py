@@ -10,7 +10,8 @@ from shoal.cli.console import echo, emit, out
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Verdict, judge, known_cells
 from shoal.recipes.numbers import figure_of, progress_of, state_of
-from shoal.recipes.pages.paper_pages import VERDICTS, count_sentence, reasons, verdict_rows
+from shoal.recipes.pages.paper_pages import VERDICTS, count_sentence, verdict_rows
+from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.runs.pace import Paces, minutes_left, paces
 
 if TYPE_CHECKING:

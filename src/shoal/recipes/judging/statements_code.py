@@ -112,7 +112,7 @@ def groups_apart() -> list[Relation]:
     """FedAvg and FedProx against what FedGroup's first code calls the discrepancy of methods with groups."""
     return low_discrepancy(
         "fedgroup/low-discrepancy-code",
-        "against how far groups lie from the mean of groups, its discrepancy is below that of",
+        "'s discrepancy is below how far groups lie from their mean, in every method with groups,",
         quantity="code_discrepancy",
         **OURS,
     )

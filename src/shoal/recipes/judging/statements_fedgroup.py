@@ -147,7 +147,7 @@ def discrepancies() -> list[Relation]:
     ]
     low = low_discrepancy(
         "fedgroup/low-discrepancy",
-        "its discrepancy is low, which we read as below that of",
+        "'s discrepancy is low, which we read as below that of every method with groups,",
         source=TEXT,
         cause="text and code differ",
         why="Equation 4 is of clients and their model, as is measured here. The first public code takes groups and the "
@@ -166,7 +166,7 @@ def low_discrepancy(name: str, says: str, **more: Any) -> list[Relation]:
         for column, method in (("fedavg", "FedAvg"), ("fedprox", "FedProx"))
         for one in against_all(
             f"{name}-{column}",
-            f"{method}: {says} every method with groups",
+            f"{method}{says}",
             table=G3,
             rows=HERE,
             left=column,

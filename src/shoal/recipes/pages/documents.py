@@ -16,7 +16,8 @@ from shoal.recipes.judging.relations import Known, Verdict, judge
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.pages import earlier, papers_code
 from shoal.recipes.pages.extra_pages import Extras, edc_madc, icg
-from shoal.recipes.pages.paper_pages import HOW, MADE, VERDICTS, count_sentence, paper_page, reasons, verdict_rows
+from shoal.recipes.pages.paper_pages import HOW, MADE, VERDICTS, count_sentence, paper_page, verdict_rows
+from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.records import Paper
 
 __all__ = ["documents", "write_documents"]

@@ -16,15 +16,14 @@ from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages.paper_pages import (
     HOW,
-    REASONS,
     VERDICTS,
     count_sentence,
     left_sentences,
     one_column_rows,
     quantity_rows,
-    reason_rows,
     verdict_rows,
 )
+from shoal.recipes.pages.reasons import REASONS, reason_rows
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.recipes.store import usable
 from shoal.report import write

@@ -10,13 +10,13 @@ from shoal.recipes.judging.choices import remarks
 from shoal.recipes.judging.relations import Known, Relation, Verdict, judge
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages.extras import extra_parts
+from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.records import Cell, Paper, Quantity, Table
 from shoal.recipes.store import Result
 
-__all__ = ["paper_page", "reason_rows", "verdict_rows"]
+__all__ = ["paper_page", "verdict_rows"]
 
 MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
-REASONS = ("does not hold", "cause", "what tells")
 EMPTY = ("", "- / -", "- / not run")  # cells of which neither the paper nor we have a figure
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
 RULES = "How a verdict is formed stands on [the page of all statements](statements.md)."
@@ -225,37 +225,6 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
         ]
         for v in verdicts
     ]
-
-
-def reasons(verdicts: Sequence[Verdict]) -> list[str]:
-    """What is behind statements that do not hold, as a list in Markdown; nothing if all do."""
-    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts)]
-    return ["Behind those that do not hold:", "\n".join(lines)] if lines else []
-
-
-def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
-    """The statements that do not hold with cause and what tells; those with the same reason in one row.
-
-    Args:
-        verdicts: Of a paper, or of all.
-
-    Returns:
-        Cells of a table with the heads `REASONS`.
-
-    >>> reason_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "does not hold")])
-    [['a is above b', 'cause not known yet', '']]
-    """
-    known = {v.relation.name: v for v in verdicts}
-    alike: dict[tuple[str, str], list[Relation]] = {}
-    for one in (v.relation for v in verdicts if v.says == "does not hold"):
-        alike.setdefault((one.cause, one.why) if one.why else ("", one.name), []).append(one)
-    rows = []
-    for (cause, _), relations in alike.items():
-        names = dict.fromkeys(name for one in relations for name in one.tells if name in known)
-        told = [f'"{known[name].relation.says}": {known[name].shown}, {known[name].words}.' for name in names]
-        why = " ".join(filter(None, (relations[0].why, *told)))
-        rows.append(["; ".join(one.says for one in relations), cause or "cause not known yet", why])
-    return rows
 
 
 def count_sentence(verdicts: Sequence[Verdict]) -> str:

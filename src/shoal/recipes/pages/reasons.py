@@ -1,0 +1,79 @@
+"""What is behind statements that do not hold, those with the same reason told together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shoal.recipes.judging.comparing import NAMES
+from shoal.recipes.judging.relations import Verdict
+
+__all__ = ["REASONS", "reason_rows", "reasons"]
+
+REASONS = ("does not hold", "cause", "what tells")
+
+
+def reasons(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is behind statements that do not hold, as a list in Markdown; nothing if all do."""
+    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts)]
+    return ["Behind those that do not hold:", "\n".join(lines)] if lines else []
+
+
+def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """The statements that do not hold with cause and what tells; those with the same reason in one row.
+
+    Args:
+        verdicts: Of a paper, or of all.
+
+    Returns:
+        Cells of a table with the heads `REASONS`.
+
+    >>> from shoal.recipes.judging.claims import Relation
+    >>> reason_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "does not hold")])
+    [['a is above b', 'cause not known yet', '']]
+    """
+    known = {v.relation.name: v for v in verdicts}
+    alike: dict[tuple[str, str], list[Verdict]] = {}
+    for one in (v for v in verdicts if v.says == "does not hold"):
+        reason = (one.relation.cause, one.relation.why) if one.relation.why else ("", one.relation.name)
+        alike.setdefault(reason, []).append(one)
+    rows = []
+    for (cause, _), some in alike.items():
+        says = [f"{what}{', '.join(places)}" for what, places in by_place(some).items()]
+        names = dict.fromkeys(name for one in some for name in one.relation.tells if name in known)
+        told = [telling(what, places) for what, places in by_place([known[name] for name in names]).items()]
+        why = " ".join(filter(None, (some[0].relation.why, *told)))
+        rows.append(["; ".join(says), cause or "cause not known yet", why])
+    return rows
+
+
+def by_place(verdicts: Sequence[Verdict]) -> dict[str, dict[str, Verdict]]:
+    """Statements without the row that they are about, each with the verdicts by row.
+
+    >>> from shoal.recipes.judging.claims import Relation
+    >>> says = [f"a is above b on {row}" for row in ("MNIST-MCLR", "MNIST-MLP", "average")]
+    >>> found = by_place([Verdict(Relation("p/a", one, "", ()), "holds") for one in says])
+    >>> {what: [*places] for what, places in found.items()}
+    {'a is above b on ': ['MNIST-MCLR', 'MNIST-MLP'], 'a is above b on average': ['']}
+    """
+    found: dict[str, dict[str, Verdict]] = {}
+    for one in verdicts:
+        what, _, where = one.relation.says.rpartition(" on ")
+        what, where = (f"{what} on ", where) if where in NAMES.values() else (one.relation.says, "")
+        found.setdefault(what, {})[where] = one
+    return found
+
+
+def telling(what: str, places: dict[str, Verdict]) -> str:
+    """One sentence of what a statement that tells was judged to be, row by row.
+
+    >>> from shoal.recipes.judging.claims import Relation
+    >>> one = Verdict(Relation("p/a", "a is above b on X", "", ()), "not run")
+    >>> telling("a is above b on ", {"X": one}), telling("a is above b on ", {"X": one, "Y": one})
+    ('"a is above b on X": not run.', '"a is above b": on X not run; on Y not run.')
+    """
+    found = {where: ", ".join(dict.fromkeys((v.shown, v.words))) for where, v in places.items()}
+    if len(found) == 1:
+        [(where, shown)] = found.items()
+        return f'"{what}{where}": {shown}.'
+    each = [f"on {where} {shown}" for where, shown in found.items()]
+    return f'"{what.removesuffix(" on ")}": {"; ".join(each)}.'
