@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.recipes.judging.claims import Relation
-from shoal.recipes.judging.comparing import ABOVE, BELOW, LETTERS, MNIST, against_all, each, pair
-from shoal.recipes.judging.statements_fedgroup import APART, ETA_G, G3, low_discrepancy
+from shoal.recipes.judging.comparing import ABOVE, APART, BELOW, LETTERS, MNIST, against_all, each, pair
+from shoal.recipes.judging.statements_fedgroup import ETA_G, G3, low_discrepancy
 from shoal.recipes.judging.statements_flexcfl import F3, HERE, OTHERS
+from shoal.recipes.papers.fedgroup import RATES
 
 OURS: dict[str, Any] = {"source": "ours, of the code", "ours": True}
 
@@ -130,7 +131,7 @@ def as_printed() -> list[Relation]:
             **ABOVE,
             **OURS,
         )
-        for rate in ("0.01", "0.03", "0.1")
+        for rate in map("{:g}".format, RATES)
     ]
 
 

@@ -6,13 +6,13 @@ import itertools
 from typing import Any
 
 from shoal.recipes.judging.claims import Relation
-from shoal.recipes.judging.comparing import ABOVE, BELOW, LETTERS, MNIST, against_all, each, pair
+from shoal.recipes.judging.comparing import ABOVE, APART, BELOW, LETTERS, MNIST, against_all, each, pair
+from shoal.recipes.papers.fedgroup import RATES
 
 T1, G3 = "fedgroup/table1", "fedgroup/table3"
 ORDER = ("classes-1", "classes-3", "classes-5", "classes-10")
 HERE = (*MNIST, *LETTERS)
 TEXT = "section IV-B"
-APART: dict[str, Any] = {"quantity": "discrepancy_mean", "scale": 1}
 GROUPED = ("ifca", "fesem", "fg-edc", "fgp-edc", "fg-madc", "fgp-madc")
 ETA_G = "fedgroup/eta_g/mnist-mclr/fg-eta_g"
 
@@ -201,10 +201,10 @@ def speed() -> list[Relation]:
             (f"{G3}/mnist-mclr/fg-edc",),
             quantity="early_accuracy",
             cause="text and code differ",
-            why="The text names no eta_g; tried are 0.01, 0.03 and 0.1. The code divides the formula of the text by "
-            "the sum of its weights (D12), as is done here, and that slows it down; as printed the formula makes "
-            "models grow, and is a little faster.",
-            tells=tuple(f"fedgroup/eta_g-{rate}-printed" for rate in ("0.01", "0.03", "0.1")),
+            why=f"The text names no eta_g; tried are {RATES[0]:g}, {RATES[1]:g} and {RATES[2]:g}. The code divides the "
+            "formula of the text by the sum of its weights (D12), as is done here, and that slows it down; as printed "
+            "the formula makes models grow, and is a little faster.",
+            tells=tuple(f"fedgroup/eta_g-{rate:g}-printed" for rate in RATES),
             **ABOVE,
         ),
     ]

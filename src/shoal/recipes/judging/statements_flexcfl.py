@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.recipes.judging.claims import Relation
-from shoal.recipes.judging.comparing import ABOVE, BELOW, LETTERS, MNIST, MODELS, NAMES, against_all, each, pair
+from shoal.recipes.judging.comparing import ABOVE, APART, BELOW, LETTERS, MNIST, MODELS, NAMES, against_all, each, pair
 
 F3 = "flexcfl/table3"
 HERE = (*MNIST, *LETTERS)
@@ -149,7 +149,6 @@ def ablations() -> list[Relation]:
 
 def proximal() -> list[Relation]:
     """What Fig. 3 shows of FedProx: against all other curves."""
-    apart: dict[str, Any] = {"quantity": "discrepancy_mean", "scale": 1}
     lost: dict[str, Any] = {"quantity": "mean_loss", "scale": 1}
     where: dict[str, Any] = {"source": "section 5.2, Fig. 3", "table": F3, "rows": MNIST}
     figure: dict[str, Any] = {**where, "left": "fedprox", "others": OTHERS}
@@ -164,7 +163,7 @@ def proximal() -> list[Relation]:
             tells=("flexcfl/prox-discrepancy-first",),
             **figure,
             **BELOW,
-            **apart,
+            **APART,
         ),
         *against_all(
             "flexcfl/prox-loss", "but the highest training loss of all", over="largest", **figure, **ABOVE, **lost
@@ -176,7 +175,7 @@ def proximal() -> list[Relation]:
             right="fedprox",
             **where,
             **ABOVE,
-            **apart,
+            **APART,
         ),
     ]
 

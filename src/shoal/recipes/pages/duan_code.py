@@ -8,6 +8,7 @@ from shoal.recipes.judging.relations import Known
 from shoal.recipes.judging.statements_fedgroup import ETA_G, G3, GROUPED, HERE
 from shoal.recipes.judging.statements_flexcfl import F3
 from shoal.recipes.pages.beside import CHANGE, by_seed, change, spread, twin
+from shoal.recipes.papers.fedgroup import RATES
 
 __all__ = ["between_groups", "first_weights", "groups_apart"]
 
@@ -54,7 +55,7 @@ def between_groups(known: Known) -> list[str]:
     """How fast FedGroup is without and with aggregation between groups, in both forms."""
     alone = by_seed(f"{G3}/mnist-mclr/fg-edc", known, "early_accuracy")
     rows = []
-    for rate in ("0.01", "0.03", "0.1"):
+    for rate in map("{:g}".format, RATES):
         for end, form in (("", "as the code"), ("-printed", "as printed")):
             found = by_seed(f"{ETA_G}-{rate}{end}", known, "early_accuracy")
             rows.append([f"eta_g = {rate}, {form}", spread([*found.values()]), change(alone, found)])

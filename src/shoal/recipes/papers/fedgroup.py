@@ -112,9 +112,10 @@ def table3() -> tuple[Cell, ...]:
     return tuple(replace(cell, keeps=("apart",)) if COLUMNS[cell.column].takes_groups else cell for cell in cells)
 
 
-ETAS: dict[str, dict[str, Any]] = {  # the text names no value; 0.1 is that of FlexCFL
+RATES = (0.01, 0.03, 0.1)  # of eta_g; the text names none, 0.1 is that of FlexCFL
+ETAS: dict[str, dict[str, Any]] = {
     f"fg-eta_g-{rate:g}{end}": {**EAGER, "eta_g": rate, **form}
-    for rate in (0.01, 0.03, 0.1)
+    for rate in RATES
     for end, form in (("", {}), ("-printed", {"inter_group": "paper"}))
 }
 
