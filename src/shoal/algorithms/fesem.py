@@ -22,7 +22,7 @@ from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
-from shoal.table import Serving, Table
+from shoal.table import Serving, Table, Vectors
 from shoal.tasks import Train
 from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
 
@@ -44,7 +44,7 @@ class State:
     w0_P: Array
     first_KP: Array
     server: ServerState = field(default_factory=dict)
-    old: Table = field(default_factory=Table)
+    old: Vectors = field(default_factory=Vectors)
     G_KD: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from shoal.table import Table
+from shoal.table import Table, Vectors
 from shoal.types import Array, Ref
 
 PLAIN = {type(None), bool, int, float, str}  # what JSON holds as it is
@@ -96,10 +96,10 @@ def decode(tree: Any, arrays: Mapping[str, Array], records: Mapping[str, type]) 
 
 
 def records_of(state: type) -> dict[str, type]:
-    """The dataclasses a state may be made of: those of its module, and tables."""
+    """The dataclasses a state may be made of: those of its module, and those that map clients to rows."""
     module = vars(sys.modules[state.__module__])
     found = {c.__name__: c for c in module.values() if isinstance(c, type) and dataclasses.is_dataclass(c)}
-    return {**found, "Table": Table, "Ref": Ref, state.__name__: state}
+    return {**found, "Table": Table, "Vectors": Vectors, "Ref": Ref, state.__name__: state}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.algorithms.parts.old_solutions import LIMIT, by_old_solution, check_before, how_many_moved, never_trained
 from shoal.errors import BadInput
-from shoal.table import Table
+from shoal.table import Table, Vectors
 
 CENTRES = np.array([[1.0], [6.0]])
 
@@ -15,11 +15,11 @@ CENTRES = np.array([[1.0], [6.0]])
 def test_who_trained_goes_to_the_centre_nearest_to_its_last_solution() -> None:
     # Last solutions 0, 6, 9; centres 1 and 8: ann to 0, bob (5 and 2 away) to 1. cyd is not selected, dan has never
     # trained.
-    old = Table().put(("ann", "bob", "cyd"), np.array([[0.0], [6.0], [9.0]]))
+    old = Vectors().put(("ann", "bob", "cyd"), np.array([[0.0], [6.0], [9.0]]))
     group = Table().put(("ann", "bob", "cyd", "dan"), np.array([1, 0, 0, 0]))
     found = by_old_solution(group, old, ("ann", "bob", "dan"), np.array([[1.0], [8.0]]))
     assert found.get(("ann", "bob", "cyd", "dan"), -1).tolist() == [0, 1, 0, 0]
-    assert by_old_solution(group, Table(), ("ann",), np.array([[1.0], [8.0]])) is group
+    assert by_old_solution(group, Vectors(), ("ann",), np.array([[1.0], [8.0]])) is group
 
 
 def test_newcomers_have_moved_only_if_they_end_elsewhere_than_they_trained() -> None:

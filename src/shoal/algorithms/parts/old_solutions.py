@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.clusterers import e_step
 from shoal.errors import BadInput
-from shoal.table import Table
+from shoal.table import Table, Vectors
 from shoal.types import Array, Cohort
 
 When = Literal["after", "before"]
@@ -52,7 +52,7 @@ def never_trained(group: Table, cohort: Cohort, w0_1D: Array, centres_KD: Array)
     return group.put(new, np.repeat(e_step(w0_1D, centres_KD), len(new))) if new else group
 
 
-def by_old_solution(group: Table, old: Table, cohort: Cohort, centres_KD: Array) -> Table:
+def by_old_solution(group: Table, old: Vectors, cohort: Cohort, centres_KD: Array) -> Table:
     """Every selected client to the centre nearest to what it learnt when it trained last (departure D88).
 
     Args:
@@ -64,7 +64,7 @@ def by_old_solution(group: Table, old: Table, cohort: Cohort, centres_KD: Array)
     Returns:
         The centres after the E step; who never trained keeps the one it has.
 
-    >>> old = Table().put(("a", "b"), np.array([[0.0], [9.0]]))
+    >>> old = Vectors().put(("a", "b"), np.array([[0.0], [9.0]]))
     >>> by_old_solution(Table().put(("a", "b", "c"), np.array([1, 1, 1])), old, ("a", "c"), np.array([[1.0], [8.0]]))
     Table(ids=('a', 'b', 'c'), rows=array([0, 1, 1]))
     """
