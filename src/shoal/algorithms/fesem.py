@@ -22,9 +22,10 @@ from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
-from shoal.table import Serving, Table, Vectors
+from shoal.table import Serving, Table
 from shoal.tasks import Train
 from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
+from shoal.vectors import Vectors
 
 IMPORTANCE = "importance lambda_i of a client: 1, or its samples; first: means of one client each (departure D87)"
 TO_CONVERGENCE = 300

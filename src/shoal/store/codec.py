@@ -16,8 +16,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from shoal.table import Table, Vectors
+from shoal.table import Table
 from shoal.types import Array, Ref
+from shoal.vectors import Vectors
 
 PLAIN = {type(None), bool, int, float, str}  # what JSON holds as it is
 

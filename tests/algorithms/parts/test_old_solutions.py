@@ -7,7 +7,8 @@ import pytest
 
 from shoal.algorithms.parts.old_solutions import LIMIT, by_old_solution, check_before, how_many_moved, never_trained
 from shoal.errors import BadInput
-from shoal.table import Table, Vectors
+from shoal.table import Table
+from shoal.vectors import Vectors
 
 CENTRES = np.array([[1.0], [6.0]])
 

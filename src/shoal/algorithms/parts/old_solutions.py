@@ -8,8 +8,9 @@ import numpy as np
 
 from shoal.clusterers import e_step
 from shoal.errors import BadInput
-from shoal.table import Table, Vectors
+from shoal.table import Table
 from shoal.types import Array, Cohort
+from shoal.vectors import Vectors
 
 When = Literal["after", "before"]
 LIMIT = 2e9  # bytes of old solutions that the server may hold
