@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 from shoal.recipes.store import Result
@@ -12,6 +14,16 @@ __all__ = ["DERIVED", "values_of"]
 
 Run = Mapping[str, Any]
 EARLY = 1 / 3  # of the rounds of a run: by then it shows how fast accuracy rises
+
+
+def curve_of(run: Run, name: str) -> list[tuple[int, float]]:
+    """Rounds and values of a curve, where there are any.
+
+    >>> curve_of({"curves": {"round": [1, 3], "accuracy": [None, 0.4]}}, "accuracy")
+    [(3, 0.4)]
+    """
+    curves = run.get("curves", {})
+    return [(t, v) for t, v in zip(curves.get("round", ()), curves.get(name, ()), strict=False) if v is not None]
 
 
 def first_of_curve(run: Run) -> float | None:
@@ -55,9 +67,7 @@ def mean_of_curve(name: str, share: float = 1.0) -> Callable[[Run], float | None
     """
 
     def found(run: Run) -> float | None:
-        curves = run.get("curves", {})
-        kept = zip(curves.get("round", ()), curves.get(name, ()), strict=False)
-        points = [(t, v) for t, v in kept if v is not None and t <= share * run["rounds"]]
+        points = [(t, v) for t, v in curve_of(run, name) if t <= share * run["rounds"]]
         if len(points) < 2:
             return None
         area = sum((t1 - t0) * (v0 + v1) / 2 for (t0, v0), (t1, v1) in pairwise(points))
@@ -78,43 +88,87 @@ def below_best(run: Run) -> float | None:
     return float(figures["best_accuracy"] - figures["last_three_accuracy"])
 
 
+def time_to_80(run: Run) -> float | None:
+    """Seconds of computing and of sending until 80 %, or of the whole run if that was never reached.
+
+    >>> time_to_80({"figures": {"t_comm": 9.0, "t_comp": 1.0, "t_comm_to_80": 3.0, "t_comp_to_80": 1.0}})
+    4.0
+    """
+    spent = times_to_80(run)
+    return None if spent is None else sum(spent)
+
+
+def times_to_80(run: Run) -> tuple[float, float] | None:
+    figures = run["figures"]
+    end = "_to_80" if "t_comm_to_80" in figures else ""
+    if f"t_comm{end}" not in figures or f"t_comp{end}" not in figures:
+        return None
+    return float(figures[f"t_comm{end}"]), float(figures[f"t_comp{end}"])
+
+
 def share_of_sending(run: Run) -> float | None:
     """The share of communication in the time until 80 %, or of the whole run if that was never reached.
 
     >>> share_of_sending({"figures": {"t_comm": 9.0, "t_comp": 1.0, "t_comm_to_80": 3.0, "t_comp_to_80": 1.0}})
     0.75
     """
+    spent = times_to_80(run)
+    return None if spent is None else spent[0] / sum(spent)
+
+
+def loss_rise(run: Run) -> float | None:
+    """How far the test loss is above its least in the end.
+
+    >>> loss_rise({"figures": {"best_test_loss": 0.5, "last_test_loss": 0.75}})
+    0.25
+    """
     figures = run["figures"]
-    end = "_to_80" if "t_comm_to_80" in figures else ""
-    if f"t_comm{end}" not in figures or f"t_comp{end}" not in figures:
+    if "last_test_loss" not in figures:
         return None
-    sent, computed = float(figures[f"t_comm{end}"]), float(figures[f"t_comp{end}"])
-    return sent / (sent + computed)
+    return float(figures["last_test_loss"] - figures["best_test_loss"])
+
+
+def unrest(run: Run) -> float | None:
+    """How far accuracy moves between two tests that are kept, on average, once the first sixth of the rounds is over.
+
+    >>> round(unrest({"rounds": 12, "curves": {"round": [1, 2, 6, 12], "accuracy": [0.0, 0.5, 0.4, 0.6]}}), 6)
+    0.15
+    """
+    values = [v for t, v in curve_of(run, "accuracy") if t >= run["rounds"] / 6]
+    return float(fmean(abs(b - a) for a, b in pairwise(values))) if len(values) > 1 else None
 
 
 def first_split(run: Run) -> float:
-    """The round of the first split; the last round if there is none."""
-    return float(min((split["round"] for split in run.get("splits", ())), default=run["rounds"]))
+    """The round of the first split; infinite if there is none."""
+    return float(min((split["round"] for split in run.get("splits", ())), default=math.inf))
 
 
 def accuracy_before_split(run: Run) -> float | None:
-    """The accuracy of the last tested round up to the first split.
+    """The accuracy of the last test before the first split; that of its own round is of the models after it.
 
     >>> curves = {"round": [5, 10, 15], "accuracy": [0.1, 0.2, 0.4]}
-    >>> accuracy_before_split({"rounds": 15, "curves": curves, "splits": [{"round": 10}]})
-    0.2
+    >>> accuracy_before_split({"curves": curves, "splits": [{"round": 10}]}), accuracy_before_split({"curves": curves})
+    (0.1, 0.4)
     """
-    curves = run.get("curves", {})
-    kept = zip(curves.get("round", ()), curves.get("accuracy", ()), strict=False)
-    values = [v for t, v in kept if v is not None and t <= first_split(run)]
+    values = [v for t, v in curve_of(run, "accuracy") if t < first_split(run)]
     return values[-1] if values else None
+
+
+def gain_at_split(run: Run) -> float | None:
+    """How far accuracy rises from the last test before the first split to that of its round.
+
+    >>> round(gain_at_split({"curves": {"round": [5, 10], "accuracy": [0.1, 0.4]}, "splits": [{"round": 10}]}), 6)
+    0.3
+    """
+    before, split = accuracy_before_split(run), dict(curve_of(run, "accuracy")).get(first_split(run))
+    return None if before is None or split is None else split - before
 
 
 def gap_before_split(run: Run) -> float | None:
     """Least cosine inside planted groups minus the largest across, in the last picture up to the first split.
 
     >>> picture = {"round": 9, "same": [0.4, 0.5, 0.6], "other": [-0.1, 0.1, 0.3]}
-    >>> round(gap_before_split({"rounds": 20, "splits": [{"round": 10}], "similarities": [picture]}), 6)
+    >>> round(gap_before_split({"splits": [{"round": 10}], "similarities": [picture]}), 6)
     0.1
     """
     seen = [one for one in run.get("similarities", ()) if one["round"] <= first_split(run)]
@@ -131,14 +185,18 @@ def last_same(run: Run) -> float | None:
     return seen[-1]["same"][1] if seen[-1].get("same") else None
 
 
-def ari_of_round_1(run: Run) -> float | None:
-    """Agreement with the planted groups after one round.
+def ari_by(last: int) -> Callable[[Run], float | None]:
+    """Agreement with the planted groups after some rounds, by the last test up to then.
 
-    >>> ari_of_round_1({"curves": {"round": [1, 2], "ari": [0.8, 1.0]}})
-    0.8
+    >>> [ari_by(t)({"curves": {"round": [1, 2, 4], "ari": [0.8, 0.9, 1.0]}}) for t in (1, 3, 5)]
+    [0.8, 0.9, 1.0]
     """
-    curves = run.get("curves", {})
-    return curves["ari"][0] if curves.get("ari") and curves["round"][0] == 1 else None
+
+    def found(run: Run) -> float | None:
+        values = [v for t, v in curve_of(run, "ari") if t <= last]
+        return values[-1] if values else None
+
+    return found
 
 
 def ari_moves(run: Run) -> float | None:
@@ -147,9 +205,7 @@ def ari_moves(run: Run) -> float | None:
     >>> round(ari_moves({"curves": {"round": [1, 10, 20, 30], "ari": [0.1, 0.8, 0.9, 0.9]}}), 6)
     0.1
     """
-    curves = run.get("curves", {})
-    kept = zip(curves.get("round", ()), curves.get("ari", ()), strict=False)
-    values = [v for t, v in kept if v is not None and t >= 10]
+    values = [v for t, v in curve_of(run, "ari") if t >= 10]
     return max(abs(v - values[-1]) for v in values) if values else None
 
 
@@ -186,11 +242,17 @@ DERIVED: dict[str, Callable[[Run], float | None]] = {
     "early_loss": mean_of_curve("loss", EARLY),
     "mean_loss": mean_of_curve("loss"),
     "below_best": below_best,
+    "time_to_80": time_to_80,
     "share_of_sending": share_of_sending,
+    "loss_rise": loss_rise,
+    "unrest": unrest,
     "accuracy_before_split": accuracy_before_split,
+    "gain_at_split": gain_at_split,
     "gap_before_split": gap_before_split,
     "last_same": last_same,
-    "ari_of_round_1": ari_of_round_1,
+    "ari_by_1": ari_by(1),
+    "ari_by_3": ari_by(3),
+    "ari_by_5": ari_by(5),
     "ari_moves": ari_moves,
     "whole_in_round_3": whole_in_round_3,
     "code_discrepancy": code_discrepancy,
