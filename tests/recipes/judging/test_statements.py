@@ -255,6 +255,21 @@ def test_a_statement_that_does_not_hold_has_a_cause_or_is_told_to_have_none() ->
     assert reasons([judge(other, known)]) == []
 
 
+def test_a_cause_is_supposed_as_long_as_nothing_that_would_tell_was_run() -> None:
+    known = two(accuracies(0.6, 0.6), accuracies(0.7, 0.7))
+    caused = replace(relation(least=0), cause="the setting", why="The network is another.", tells=("p/b",))
+    not_run = Verdict(replace(relation(most=0), name="p/b", says="b is not below a"), "not run")
+    assert "a against b: supposed: the setting. The network" in reasons([judge(caused, known), not_run])[1]
+
+
+def test_what_is_before_a_split_is_not_of_its_round() -> None:
+    curves = {"round": [40, 45, 50, 55], "accuracy": [0.18, 0.19, 0.28, 0.29]}
+    run = {"complete": True, "rounds": 55, "figures": {}, "curves": curves}
+    result = Result({}, {0: {**run, "splits": [{"round": 50}]}, 1: run})
+    assert values_of("accuracy_before_split", result) == {0: 0.19, 1: 0.29}
+    assert values_of("gain_at_split", result) == {0: pytest.approx(0.09)}
+
+
 def test_causes_say_how_we_know() -> None:
     names = {r.name for r in STATEMENTS}
     assert [r.name for r in STATEMENTS if bool(r.cause) != bool(r.why)] == []

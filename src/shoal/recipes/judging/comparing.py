@@ -9,6 +9,7 @@ from shoal.recipes.judging.claims import Relation
 ABOVE: dict[str, Any] = {"least": 0, "strict": True}
 BELOW: dict[str, Any] = {"most": 0, "strict": True}
 APART: dict[str, Any] = {"quantity": "discrepancy_mean", "scale": 1}
+OURS: dict[str, Any] = {"source": "ours, of the code", "ours": True}
 MNIST = ("mnist-mclr", "mnist-mlp")
 LETTERS = ("femnist-mclr", "femnist-mlp")
 MODELS = {"MNIST": (*MNIST, "mnist-cnn"), "FEMNIST": (*LETTERS, "femnist-cnn")}  # of FlexCFL, by data set

@@ -16,7 +16,7 @@ Run = Mapping[str, Any]
 EARLY = 1 / 3  # of the rounds of a run: by then it shows how fast accuracy rises
 
 
-def curve_of(run: Run, name: str) -> list[tuple[int, float]]:
+def curve_of(run: Run, name: str) -> list[tuple[float, float]]:
     """Rounds and values of a curve, where there are any.
 
     >>> curve_of({"curves": {"round": [1, 3], "accuracy": [None, 0.4]}}, "accuracy")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.recipes.judging.claims import Relation
-from shoal.recipes.judging.comparing import ABOVE, APART, BELOW, LETTERS, MNIST, against_all, each, pair
+from shoal.recipes.judging.comparing import ABOVE, APART, BELOW, LETTERS, MNIST, OURS, against_all, each, pair
 from shoal.recipes.judging.statements_fedgroup import ETA_G, G3, low_discrepancy
-from shoal.recipes.judging.statements_flexcfl import F3, HERE, OTHERS
+from shoal.recipes.judging.statements_fig3 import OTHERS, STABLE, UNREST
+from shoal.recipes.judging.statements_flexcfl import F3, HERE
 from shoal.recipes.papers.fedgroup import RATES
-
-OURS: dict[str, Any] = {"source": "ours, of the code", "ours": True}
+from shoal.recipes.papers.flexcfl_columns import REMARKED
 
 
 def of_the_code() -> list[Relation]:
@@ -23,17 +23,37 @@ def first_client() -> list[Relation]:
     first = [
         one
         for method, name in (("ifca", "IFCA"), ("fesem", "FeSEM"))
-        for one in each(
-            f"flexcfl/{method}-first",
-            f"the first client alone costs {name}",
-            table=F3,
-            rows=HERE,
-            left=f"{method}-first",
-            right=method,
-            **BELOW,
-            **OURS,
+        for one in (
+            *each(
+                f"flexcfl/{method}-first",
+                f"the first client alone costs {name}",
+                table=F3,
+                rows=HERE,
+                left=f"{method}-first",
+                right=method,
+                **BELOW,
+                **OURS,
+            ),
+            *each(
+                f"flexcfl/{method}-samples-first",
+                f"{name} is better with clients weighted by samples than with the first client alone,",
+                table=F3,
+                rows=REMARKED,
+                left=f"{method}-samples",
+                right=f"{method}-first",
+                **ABOVE,
+                **OURS,
+            ),
         )
     ]
+    figure: dict[str, Any] = {
+        "table": F3,
+        "left": "fedprox",
+        "others": tuple(f"{name}-first" if name in ("ifca", "fesem") else name for name in OTHERS),
+        "over": "least",
+        **BELOW,
+        **OURS,
+    }
     return [
         *each(
             "flexcfl/above-ifca-first",
@@ -59,14 +79,16 @@ def first_client() -> list[Relation]:
         *against_all(
             "flexcfl/prox-discrepancy-first",
             "with the first client alone in IFCA and FeSEM FedProx has the lowest discrepancy of all",
-            table=F3,
             rows=MNIST,
-            left="fedprox",
-            others=tuple(f"{name}-first" if name in ("ifca", "fesem") else name for name in OTHERS),
-            over="least",
-            **BELOW,
+            **figure,
             **APART,
-            **OURS,
+        ),
+        *against_all(
+            "flexcfl/prox-stable-first",
+            f"with the first client alone in IFCA and FeSEM {STABLE}",
+            rows=("mnist-mclr",),
+            **figure,
+            **UNREST,
         ),
         *each(
             "flexcfl/initial-discrepancy-ifca-first",
@@ -121,7 +143,16 @@ def groups_apart() -> list[Relation]:
 
 def as_printed() -> list[Relation]:
     """Aggregation between groups by the formula of the text."""
-    return [
+    flexcfl = Relation(
+        "flexcfl/eta_g-printed-mnist-mlp",
+        "by the formula as printed eta_g = 0.1 speeds up training on MNIST-MLP",
+        left=("flexcfl/fig3/mnist-mlp/eta_g-0.1-printed",),
+        right=(f"{F3}/mnist-mlp/flexcfl",),
+        quantity="early_accuracy",
+        **ABOVE,
+        **OURS,
+    )
+    fedgroup = [
         Relation(
             f"fedgroup/eta_g-{rate}-printed",
             f"by the formula as printed eta_g = {rate} speeds up MNIST-MCLR",
@@ -133,6 +164,7 @@ def as_printed() -> list[Relation]:
         )
         for rate in map("{:g}".format, RATES)
     ]
+    return [*fedgroup, flexcfl]
 
 
 def of_the_data() -> list[Relation]:

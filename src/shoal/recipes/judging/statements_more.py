@@ -9,6 +9,7 @@ from shoal.recipes.judging.comparing import ABOVE
 from shoal.recipes.judging.statements_wecfl import ARI, FMNIST, LAST, clusterings, convergence, cosines, table5
 from shoal.recipes.papers.wecfl_figures import SPREADS
 
+CHOSEN = "cifar-classes"  # how steps are read was chosen by WeCFL and FedAvg on it (D28), so that both are no evidence
 ALONE = 52.9  # per cent, of one group of CFL's Fig. 3 alone; a test compares it with the result
 
 
@@ -48,8 +49,9 @@ def cfl() -> list[Relation]:
                 **LAST,
                 ours=own,
                 cause="the setting",
-                why=f"The paper does not describe its network. Ours has {ALONE} % at best on one planted group alone, "
-                "where nothing is to be split (`cfl/tuning`, the rate of the figure).",
+                why=f"The paper says of its network only that it has five layers. Ours has {ALONE} % at best on one "
+                "planted group alone, where nothing is to be split (`cfl/tuning`, the rate of the figure, half of the "
+                "rounds and nine tenths of the samples): it ends about there with CFL, too.",
             ),
         ]
     return [
@@ -104,12 +106,21 @@ def until_split(cell: str) -> list[Relation]:
     return [
         Relation(
             "cfl/plateau",
-            "one model stagnates at around 20 %, between 10 and 30, before the first split",
+            "one model is at around 20 %, between 15 and 25, before the first split",
             "section 4, Fig. 3",
             (cell,),
-            least=10,
-            most=30,
+            least=15,
+            most=25,
             quantity="accuracy_before_split",
+        ),
+        Relation(
+            "cfl/gain-at-once",
+            "the first split raises accuracy at once, by 25 points for the clients of one cluster; at least 5 for all "
+            "clients on average are asked for",
+            "section 4, Fig. 3",
+            (cell,),
+            least=5,
+            quantity="gain_at_split",
         ),
         Relation(
             "cfl/gap",
@@ -122,9 +133,10 @@ def until_split(cell: str) -> list[Relation]:
         ),
         Relation(
             "cfl/cosines-fall",
-            "at the end cosines inside the groups are close to 0, at most 0.2 on average",
+            "when the last group is split cosines inside the planted groups are close to 0, within 0.2 on average",
             "section 4, Fig. 3",
             (cell,),
+            least=-0.2,
             most=0.2,
             quantity="last_same",
             scale=1,
@@ -151,14 +163,17 @@ def wecfl() -> list[Relation]:
                 )
             )
 
-        one(
-            "fedavg",
-            f"WeCFL with K = 10 is at least {gains[data]} points above FedAvg",
-            "k10/wecfl",
-            "k1/fedavg",
-            least=gains[data],
-        )
+        if kind != CHOSEN:
+            one(
+                "fedavg",
+                f"WeCFL with K = 10 is at least {gains[data]} points above FedAvg",
+                "k10/wecfl",
+                "k1/fedavg",
+                least=gains[data],
+            )
         one("fesem", "WeCFL is not below FeSEM, K = 10", "k10/wecfl", "k10/fesem", least=0)
+        f1 = "WeCFL's macro F1 is not below FeSEM's, K = 10"
+        one("fesem-f1", f1, "k10/wecfl", "k10/fesem", least=0, quantity="last_three_f1")
         one("ifca", "IFCA is at least 2 points below WeCFL, K = 10", "k10/ifca", "k10/wecfl", most=-2)
         ifca, ours = SPREADS[kind]
         unstable = "IFCA is unstable: its accuracy varies more over seeds than WeCFL's, K = 10"
@@ -170,7 +185,7 @@ def wecfl() -> list[Relation]:
             "an ensemble of ten gains little over FedAvg, at most 6",
             "k10/fedavg+",
             "k1/fedavg",
-            least=-1,
+            least=0,
             most=6,
         )
     return [*found, *clusterings(), *convergence(), *cosines(f"{FMNIST}/k10/wecfl"), *table5()]

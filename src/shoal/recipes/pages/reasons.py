@@ -21,6 +21,8 @@ def reasons(verdicts: Sequence[Verdict]) -> list[str]:
 def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
     """The statements that do not hold with cause and what tells; those with the same reason in one row.
 
+    A cause is supposed as long as nothing that would tell was run.
+
     Args:
         verdicts: Of a paper, or of all.
 
@@ -42,7 +44,10 @@ def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
         names = dict.fromkeys(name for one in some for name in one.relation.tells if name in known)
         told = [telling(what, places) for what, places in by_place([known[name] for name in names]).items()]
         why = " ".join(filter(None, (some[0].relation.why, *told)))
-        rows.append(["; ".join(says), cause or "cause not known yet", why])
+        guess = bool(names) and all(known[name].says == "not run" for name in names)
+        rows.append(
+            ["; ".join(says), f"{'supposed: ' if guess else ''}{cause}" if cause else "cause not known yet", why]
+        )
     return rows
 
 
