@@ -188,7 +188,7 @@ def grouping() -> list[Relation]:
             "flexcfl/fesem-one-group",
             "FeSEM puts all MNIST-MLP clients into one group (groups that are not empty are counted, however small)",
             TEXT,
-            (f"{F3}/mnist-mlp/fesem-first",),
+            (f"{F3}/mnist-mlp/fesem",),
             most=1,
             quantity="groups",
             scale=1,

@@ -8,7 +8,8 @@ from statistics import fmean
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.pages.beside import CHANGE, beside, by_seed
+from shoal.recipes.pages.beside import CHANGE, beside, by_seed, change, spread
+from shoal.recipes.papers.flexcfl_columns import REMARKED
 
 __all__ = ["first_client", "says"]
 
@@ -53,6 +54,23 @@ def first_client(known: Known) -> list[str]:
         *parts,
         "Which of both the paper's figures are nearer to, over the rows that were run, without shared images:",
         "\n".join(lines),
+        *remark(known),
+    ]
+
+
+def remark(known: Known) -> list[str]:
+    """What section 5.1 of FlexCFL remarks on FedAvg's weights, beside both averages."""
+    rows = []
+    for row in REMARKED:
+        for column, method in METHODS.items():
+            names = (f"flexcfl/table3/{row}/{column}{end}" for end in ("", "-first", "-samples"))
+            plain, first, samples = (by_seed(name, known, "best_accuracy") for name in names)
+            values = (spread([*one.values()]) for one in (plain, first, samples))
+            rows.append([f"{NAMES[row]}, {method}", *values, change(plain, samples), change(first, samples)])
+    return [
+        "The paper also remarks (section 5.1) that IFCA and FeSEM get better when clients are averaged by samples, as "
+        "FedAvg does, than by the simple mean that its tables have. Whether that is so tells something about that mean:",
+        grid(("Table 3", "mean of all", "first client", "by samples", "against the mean", "against the first"), rows),
     ]
 
 
