@@ -69,7 +69,7 @@ def remark(known: Known) -> list[str]:
             rows.append([f"{NAMES[row]}, {method}", *values, change(plain, samples), change(first, samples)])
     return [
         "The paper also remarks (section 5.1) that IFCA and FeSEM get better when clients are averaged by samples, as "
-        "FedAvg does, than by the simple mean that its tables have. Whether that is so tells something about that mean:",
+        "FedAvg does, than by the simple mean that its tables have. Whether it is so tells something of that mean:",
         grid(("Table 3", "mean of all", "first client", "by samples", "against the mean", "against the first"), rows),
     ]
 
