@@ -157,7 +157,12 @@ def test_markdown(shoal: Shoal) -> None:
         (["seeds=2"], "shoal: seeds= is about runs, and none is asked for; name a table, such as flexcfl/table3"),
         (["rows=digits"], "shoal: rows= is about runs, and none is asked for"),
         (["--budget", "9s"], "shoal: --budget is about runs, and none is asked for"),
-        (["toy", "--list", "--again"], "shoal: --again is about runs, and none is asked for"),
+        (["toy", "--list", "--again"], "shoal: --again is about runs and does not go with --list, which runs nothing"),
+        (["toy", "--list", "--budget", "9s"], "shoal: --budget is about runs and does not go with --list"),
+        (["toy", "--relations", "--keep"], "shoal: --keep is about runs and does not go with --relations"),
+        (["toy", "columns=fedavg", "columns=local"], "shoal: columns= is given twice; write columns=fedavg,local"),
+        (["toy", "seeds=1", "seeds=2"], "shoal: seeds= is given twice; leave one out"),
+        (["toy", "--list", "engine=foo"], "shoal: unknown engine 'foo'; known: local, ray, serial."),
         (["--write-docs"], "shoal: there is no folder docs; --write-docs is for a checkout"),
     ],
 )
@@ -166,6 +171,13 @@ def test_wrong_words(shoal: Shoal, words: list[str], sentence: str, monkeypatch:
     monkeypatch.setattr("shoal.recipes.pages.documents.documents", lambda papers, known, extras: {})
     found = shoal("reproduce", *words)
     assert found.exit_code != 0 and sentence in found.stderr
+
+
+@pytest.mark.parametrize("words", [("engine=foo",), ("engine=flower",), ("engine=ray", "jobs=2")])
+@pytest.mark.usefixtures("toy")
+def test_an_engine_that_cannot_be_is_refused_before_runs_are_counted(shoal: Shoal, words: tuple[str, ...]) -> None:
+    found = shoal("reproduce", "toy/table1", *words)
+    assert found.exit_code == 2 and "runs to play" not in found.stderr
 
 
 def test_statements_of_all_papers(shoal: Shoal, tmp_path: Path) -> None:
