@@ -118,6 +118,23 @@ def test_a_figure_is_run_by_its_name(shoal: Shoal) -> None:
 
 
 @pytest.mark.usefixtures("toy")
+def test_rows_are_named_as_figures_list_them(shoal: Shoal) -> None:
+    listed = shoal("reproduce", "toy/fig1", "--list").stdout
+    row = next(line.split()[0] for line in listed.splitlines() if "digits" in line)
+    assert shoal("reproduce", "toy/fig1", "--list", f"rows={row}").stdout == listed
+    [cell] = json.loads(shoal("reproduce", "toy", "--list", "rows=table1/t*", "--format", "json").stdout)["cells"]
+    assert cell["cell"] == "toy/table1/tweets/fedavg"
+
+
+@pytest.mark.usefixtures("toy")
+def test_tables_without_the_row_that_is_asked_for_are_left_out(shoal: Shoal) -> None:
+    assert "toy/fig1" not in shoal("reproduce", "toy", "--list", "rows=tweets").stdout
+    assert "toy/fig1" not in shoal("reproduce", "--list", "columns=fedavg").stdout
+    both = shoal("reproduce", "toy", "--list", "columns=local").stdout.splitlines()
+    assert both[-3:-1] == ["toy/fig1: Curves", "Draws cells of toy/table1."]
+
+
+@pytest.mark.usefixtures("toy")
 def test_a_page_is_written_beside_the_table(shoal: Shoal) -> None:
     text = shoal("reproduce", "toy", "--list", "--html", "pages").stdout
     assert "toy/table1: Two methods" in text and text.rstrip().endswith("toy.html")
@@ -162,6 +179,9 @@ def test_markdown(shoal: Shoal) -> None:
         (["toy", "--relations", "--keep"], "shoal: --keep is about runs and does not go with --relations"),
         (["toy", "columns=fedavg", "columns=local"], "shoal: columns= is given twice; write columns=fedavg,local"),
         (["toy", "seeds=1", "seeds=2"], "shoal: seeds= is given twice; leave one out"),
+        (["toy", "rows=tweets", "columns=local"], "shoal: no cell is in rows=tweets and in columns=local; leave one"),
+        (["toy", "--list", "rows=tweets", "columns=local"], "shoal: no cell is in rows=tweets and in columns=local"),
+        (["toy", "rows=table1/letters"], "shoal: unknown row 'table1/letters'"),
         (["toy", "--list", "engine=foo"], "shoal: unknown engine 'foo'; known: local, ray, serial."),
         (["--write-docs"], "shoal: there is no folder docs; --write-docs is for a checkout"),
     ],

@@ -78,7 +78,7 @@ def reproduce(
     """
     from shoal.cli.reproduce_tables import show_list, show_statements, show_tables
     from shoal.recipes import PAPERS
-    from shoal.recipes.choose import cells_named, cells_of, tables_named
+    from shoal.recipes.choose import cells_named, cells_of, tables_named, tables_with
     from shoal.recipes.store import Store
 
     asked = Asked.read(words or ())
@@ -92,6 +92,7 @@ def reproduce(
         refuse_idle({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
     tables, store = tables_named(PAPERS, asked.tables), Store(results)
     cells = cells_named(cells_of(PAPERS, tables), asked.rows, asked.columns)
+    tables = tables_with(tables, cells) if asked.rows or asked.columns else tables
     failed: tuple[str, ...] = ()
     if runs:
         failed = run_cells(cells, tables, store, asked, work, seconds, again, keep, quiet)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
+from shoal.recipes.choose import row_of_table
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Verdict, judge, known_cells
 from shoal.recipes.numbers import figure_of, progress_of, state_of
@@ -117,9 +118,10 @@ def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, se
         emit({"kind": "reproduction", "cells": lines, "statements": [verdict_document(v) for v in found]})
         return
     for one in tables:
-        rows = text_rows(one, shown_under(one, tables, cells), store, seeds)
-        drawn = (grid if shape == "markdown" else aligned)(HEADS, rows) if rows else ""
-        words = "\n\n".join(filter(None, (drawn, *remarks_of(one, shown_under(one, tables, cells)))))
+        mine = shown_under(one, tables, cells)
+        rows = text_rows(one, mine, store, seeds)
+        drawn = (grid if shape == "markdown" else aligned)(HEADS, rows) if rows else drawn_from(one, cells)
+        words = "\n\n".join(filter(None, (drawn, *remarks_of(one, mine))))
         echo(
             out(), f"## {one.name}: {one.title}\n" if shape == "markdown" else f"{one.name}: {one.title}", style="bold"
         )
@@ -136,6 +138,13 @@ def remarks_of(table: Table, cells: Sequence[Cell]) -> list[str]:
         rows += [cell.row] if cell.why_not and cell.row not in rows else []
     found = [f"{', '.join(rows)} cannot be run here: {why}" for why, rows in reasons.items() if rows]
     return [*found, *([f"See {table.elsewhere}"] if table.elsewhere else [])]
+
+
+def drawn_from(table: Table, cells: Sequence[Cell]) -> str:
+    """Where the cells stand that a figure without rows draws; empty if it draws none of them."""
+    drawn = {name for panel in table.panels for name in panel.cells}
+    names = dict.fromkeys(cell.table for cell in cells if cell.name in drawn)
+    return f"Draws cells of {', '.join(names)}." if names else ""
 
 
 def shown_under(table: Table, tables: Sequence[Table], cells: Sequence[Cell]) -> list[Cell]:
@@ -207,7 +216,7 @@ def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
     for cell in cells:
         result = store.load(cell)
         state = progress_of(cell, result) or state_of(cell, result, seeds)
-        row = cell.row if cell.table == table.name else f"{cell.table.split('/')[1]}/{cell.row}"
+        row = cell.row if cell.table == table.name else row_of_table(cell)
         for number, quantity in enumerate(table.quantities):
             figure = figure_of(cell, quantity, result)
             if number and figure.is_empty:  # a quantity that neither has, such as of another kind of method
