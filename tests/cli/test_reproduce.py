@@ -143,6 +143,13 @@ def test_a_page_is_written_beside_the_table(shoal: Shoal) -> None:
 
 
 @pytest.mark.usefixtures("toy")
+def test_a_file_where_the_folder_of_pages_should_be_is_a_sentence(shoal: Shoal) -> None:
+    Path("pages").write_text("")
+    found = shoal("reproduce", "toy", "--list", "--html", "pages")
+    assert found.exit_code == 4 and "choose another one with --html DIR" in found.stderr
+
+
+@pytest.mark.usefixtures("toy")
 def test_a_file_with_a_run_that_lacks_something_is_a_sentence(shoal: Shoal) -> None:
     shoal("reproduce", "toy", "columns=local", "seeds=1", "engine=serial", "--quiet")
     path = Path("results/toy/table1/digits/local.json")
