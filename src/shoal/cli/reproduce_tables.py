@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
+from shoal.cli.reproduce_json import json_lines, verdict_document
 from shoal.recipes.choose import row_of_table
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Verdict, judge, known_cells
@@ -17,9 +18,9 @@ from shoal.recipes.runs.pace import Paces, minutes_left, paces
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
-    from shoal.recipes.records import Cell, Quantity, Table
+    from shoal.recipes.records import Cell, Table
     from shoal.recipes.runs.single import Job
-    from shoal.recipes.store import Result, Store
+    from shoal.recipes.store import Store
 
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 
@@ -184,32 +185,6 @@ def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
         echo(out(), "\n\n".join([drawn, count_sentence(found), *reasons(found)]))
 
 
-def verdict_document(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as data."""
-    relation = verdict.relation
-    return {
-        "name": relation.name,
-        "says": relation.says,
-        "source": relation.source,
-        "left": list(relation.left),
-        "right": list(relation.right),
-        "quantity": relation.quantity,
-        "asked": relation.bounds,
-        "verdict": verdict.says,
-        "ours": verdict.ours,
-        "std": verdict.std,
-        "paper": verdict.paper,
-        "holds_in": verdict.holds_in,
-        "seeds": verdict.n,
-        "seeds_wanted": verdict.wanted,
-        "without": list(verdict.without),
-        "of_the_paper": not relation.ours,
-        "p": verdict.p,
-        "cause": relation.cause if verdict.says == "does not hold" else "",
-        "why": relation.why if verdict.says == "does not hold" else "",
-    }
-
-
 def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[tuple[str, ...]]:
     """A line for each quantity of each cell."""
     rows: list[tuple[str, ...]] = []
@@ -223,31 +198,6 @@ def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | No
                 continue
             rows.append((row, cell.column, quantity.head, figure.published, figure.ours, figure.difference, state))
     return rows
-
-
-def json_lines(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[dict[str, Any]]:
-    """The cells of a table as data."""
-    lines = []
-    for cell in cells:
-        result = store.load(cell)
-        figures = {q.name: figure_of(cell, q, result) for q in table.quantities}
-        lines.append(
-            {
-                "cell": cell.name,
-                "state": state_of(cell, result, seeds),
-                "paper": dict(cell.paper),
-                "ours": {name: {"mean": f.mean, "std": f.std, "n": f.n} for name, f in figures.items()},
-                "values": {} if result is None else {q.name: in_units(q, result) for q in table.quantities},
-                "departures": list(cell.departures),
-                "note": cell.note or cell.why_not,
-            }
-        )
-    return lines
-
-
-def in_units(quantity: Quantity, result: Result) -> dict[int, float]:
-    """The values of every seed in the unit of the paper's figure and of our mean."""
-    return {seed: round(quantity.scale * value, 6) for seed, value in result.values(quantity.name).items()}
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
