@@ -118,11 +118,35 @@ def test_a_figure_is_run_by_its_name(shoal: Shoal) -> None:
 
 
 @pytest.mark.usefixtures("toy")
+def test_rows_are_named_as_figures_list_them(shoal: Shoal) -> None:
+    listed = shoal("reproduce", "toy/fig1", "--list").stdout
+    row = next(line.split()[0] for line in listed.splitlines() if "digits" in line)
+    assert shoal("reproduce", "toy/fig1", "--list", f"rows={row}").stdout == listed
+    [cell] = json.loads(shoal("reproduce", "toy", "--list", "rows=table1/t*", "--format", "json").stdout)["cells"]
+    assert cell["cell"] == "toy/table1/tweets/fedavg"
+
+
+@pytest.mark.usefixtures("toy")
+def test_tables_without_the_row_that_is_asked_for_are_left_out(shoal: Shoal) -> None:
+    assert "toy/fig1" not in shoal("reproduce", "toy", "--list", "rows=tweets").stdout
+    assert "toy/fig1" not in shoal("reproduce", "--list", "columns=fedavg").stdout
+    both = shoal("reproduce", "toy", "--list", "columns=local").stdout.splitlines()
+    assert both[-3:-1] == ["toy/fig1: Curves", "Draws cells of toy/table1."]
+
+
+@pytest.mark.usefixtures("toy")
 def test_a_page_is_written_beside_the_table(shoal: Shoal) -> None:
     text = shoal("reproduce", "toy", "--list", "--html", "pages").stdout
     assert "toy/table1: Two methods" in text and text.rstrip().endswith("toy.html")
     found = shoal("reproduce", "toy", "--list", "--html", "pages", "--format", "json")
     assert len(json.loads(found.stdout)["cells"]) == 3 and "toy.html" in found.stderr
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_file_where_the_folder_of_pages_should_be_is_a_sentence(shoal: Shoal) -> None:
+    Path("pages").write_text("")
+    found = shoal("reproduce", "toy", "--list", "--html", "pages")
+    assert found.exit_code == 4 and "choose another one with --html DIR" in found.stderr
 
 
 @pytest.mark.usefixtures("toy")
@@ -157,7 +181,15 @@ def test_markdown(shoal: Shoal) -> None:
         (["seeds=2"], "shoal: seeds= is about runs, and none is asked for; name a table, such as flexcfl/table3"),
         (["rows=digits"], "shoal: rows= is about runs, and none is asked for"),
         (["--budget", "9s"], "shoal: --budget is about runs, and none is asked for"),
-        (["toy", "--list", "--again"], "shoal: --again is about runs, and none is asked for"),
+        (["toy", "--list", "--again"], "shoal: --again is about runs and does not go with --list, which runs nothing"),
+        (["toy", "--list", "--budget", "9s"], "shoal: --budget is about runs and does not go with --list"),
+        (["toy", "--relations", "--keep"], "shoal: --keep is about runs and does not go with --relations"),
+        (["toy", "columns=fedavg", "columns=local"], "shoal: columns= is given twice; write columns=fedavg,local"),
+        (["toy", "seeds=1", "seeds=2"], "shoal: seeds= is given twice; leave one out"),
+        (["toy", "rows=tweets", "columns=local"], "shoal: no cell is in rows=tweets and in columns=local; leave one"),
+        (["toy", "--list", "rows=tweets", "columns=local"], "shoal: no cell is in rows=tweets and in columns=local"),
+        (["toy", "rows=table1/letters"], "shoal: unknown row 'table1/letters'"),
+        (["toy", "--list", "engine=foo"], "shoal: unknown engine 'foo'; known: local, ray, serial."),
         (["--write-docs"], "shoal: there is no folder docs; --write-docs is for a checkout"),
     ],
 )
@@ -166,6 +198,13 @@ def test_wrong_words(shoal: Shoal, words: list[str], sentence: str, monkeypatch:
     monkeypatch.setattr("shoal.recipes.pages.documents.documents", lambda papers, known, extras: {})
     found = shoal("reproduce", *words)
     assert found.exit_code != 0 and sentence in found.stderr
+
+
+@pytest.mark.parametrize("words", [("engine=foo",), ("engine=flower",), ("engine=ray", "jobs=2")])
+@pytest.mark.usefixtures("toy")
+def test_an_engine_that_cannot_be_is_refused_before_runs_are_counted(shoal: Shoal, words: tuple[str, ...]) -> None:
+    found = shoal("reproduce", "toy/table1", *words)
+    assert found.exit_code == 2 and "runs to play" not in found.stderr
 
 
 def test_statements_of_all_papers(shoal: Shoal, tmp_path: Path) -> None:

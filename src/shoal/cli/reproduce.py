@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli.console import echo, err, out
 from shoal.cli.failures import Interrupted, guarded
-from shoal.errors import BadInput, ShoalError
+from shoal.cli.reproduce_words import Asked, refuse_idle, seconds_of
+from shoal.errors import ShoalError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from shoal.recipes.runs.single import Job
     from shoal.recipes.runs.team import Team
     from shoal.recipes.store import Store
-
-UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 class Shape(StrEnum):
@@ -58,66 +55,6 @@ ResultsOption = Annotated[Path, typer.Option("--results", metavar="DIR", help="W
 WorkOption = Annotated[Path, typer.Option("--work", metavar="DIR", help="Where runs lie while they go on.")]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the words of the command ask for.
-
-    >>> asked = Asked.read(["flexcfl/table3", "rows=mnist-mclr,synthetic", "seeds=2"])
-    >>> asked.tables, asked.rows, asked.seeds
-    (('flexcfl/table3',), ('mnist-mclr', 'synthetic'), 2)
-    """
-
-    tables: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    seeds: int | None = None
-    engine: str = "local"
-    workers: int | None = None
-    jobs: int = 1
-
-    @classmethod
-    def read(cls, words: Sequence[str]) -> Asked:
-        tables = tuple(word.strip("/") for word in words if "=" not in word)
-        pairs = dict(word.split("=", 1) for word in words if "=" in word)
-        empty = next((key for key, value in pairs.items() if not value), None)
-        if empty is not None:
-            raise BadInput(f"{empty}= has no value; write {empty}=VALUE, or leave it out")
-        rows, columns = (tuple(filter(None, pairs.pop(key, "").split(","))) for key in ("rows", "columns"))
-        seeds, workers, jobs = (whole(key, pairs.pop(key, None)) for key in ("seeds", "workers", "jobs"))
-        engine = pairs.pop("engine", "local")
-        if pairs:
-            raise BadInput(
-                f"{next(iter(pairs))}= is not a key of reproduce, which has rows, columns, seeds, jobs, engine and "
-                "workers; the recipe has the settings, and `shoal run` takes others"
-            )
-        return cls(tables, rows, columns, seeds, engine, workers, jobs or 1)
-
-
-def whole(key: str, text: str | None) -> int | None:
-    """A number from 1 on.
-
-    >>> whole("seeds", "5"), whole("seeds", None)
-    (5, None)
-    """
-    if text is None:
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        raise BadInput(f"{key}={text} is not possible: give a whole number from 1 on")
-    return int(text)
-
-
-def seconds_of(text: str) -> float:
-    """A time with its unit.
-
-    >>> seconds_of("150m"), seconds_of("1.5h"), seconds_of("90s")
-    (9000.0, 5400.0, 90.0)
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if not match or float(match[1]) == 0:
-        raise BadInput(f"--budget {text} is not a time; write 90s, 150m or 8h")
-    return float(match[1]) * UNITS[match[2]]
-
-
 @guarded
 def reproduce(
     words: Words = None,
@@ -141,18 +78,21 @@ def reproduce(
     """
     from shoal.cli.reproduce_tables import show_list, show_statements, show_tables
     from shoal.recipes import PAPERS
-    from shoal.recipes.choose import cells_named, cells_of, tables_named
+    from shoal.recipes.choose import cells_named, cells_of, tables_named, tables_with
     from shoal.recipes.store import Store
 
     asked = Asked.read(words or ())
     seconds = None if budget is None else seconds_of(budget)
-    runs = bool(asked.tables) and not listing and not relations
+    asked.check_engine()
+    idle = "--list" if listing else "--relations" if relations else ""
+    runs = bool(asked.tables) and not idle
     if not runs:
-        refuse_idle({"--budget": budget, "--again": again, "--keep": keep})
+        refuse_idle({"--budget": budget, "--again": again, "--keep": keep}, idle)
     if not asked.tables and not listing:
         refuse_idle({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
     tables, store = tables_named(PAPERS, asked.tables), Store(results)
     cells = cells_named(cells_of(PAPERS, tables), asked.rows, asked.columns)
+    tables = tables_with(tables, cells) if asked.rows or asked.columns else tables
     failed: tuple[str, ...] = ()
     if runs:
         failed = run_cells(cells, tables, store, asked, work, seconds, again, keep, quiet)
@@ -196,18 +136,6 @@ def pages_of(names: Sequence[str], store: Store, folder: Path) -> list[Path]:
 def show_written(paths: Sequence[Path], screen: Console) -> None:
     for path in paths:
         echo(screen, str(path))
-
-
-def refuse_idle(given: Mapping[str, Any]) -> None:
-    """A sentence if something is given that is about runs, and nothing would be run.
-
-    >>> refuse_idle({"--budget": None, "seeds=": 2})
-    Traceback (most recent call last):
-    shoal.errors.BadInput: seeds= is about runs, and none is asked for; name a table, such as flexcfl/table3
-    """
-    word = next((word for word, value in given.items() if value), None)
-    if word is not None:
-        raise BadInput(f"{word} is about runs, and none is asked for; name a table, such as flexcfl/table3")
 
 
 def run_cells(
@@ -259,8 +187,6 @@ def open_team(asked: Asked, runs: int) -> Iterator[Backend | Team]:
     from shoal.recipes.runs.team import Team
     from shoal.setup.prepare import open_backend
 
-    if asked.jobs > 1 and asked.engine == "ray":
-        raise BadInput("jobs= plays runs side by side on this machine, and engine=ray is about others; leave one out")
     size = min(asked.jobs, runs)
     if size > 1:
         yield Team(size, asked.engine, asked.workers or 1)

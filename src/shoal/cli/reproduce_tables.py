@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
+from shoal.cli.reproduce_json import json_lines, verdict_document
+from shoal.recipes.choose import row_of_table
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Verdict, judge, known_cells
 from shoal.recipes.numbers import figure_of, progress_of, state_of
@@ -16,9 +18,9 @@ from shoal.recipes.runs.pace import Paces, minutes_left, paces
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
-    from shoal.recipes.records import Cell, Quantity, Table
+    from shoal.recipes.records import Cell, Table
     from shoal.recipes.runs.single import Job
-    from shoal.recipes.store import Result, Store
+    from shoal.recipes.store import Store
 
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state")
 
@@ -117,9 +119,10 @@ def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, se
         emit({"kind": "reproduction", "cells": lines, "statements": [verdict_document(v) for v in found]})
         return
     for one in tables:
-        rows = text_rows(one, shown_under(one, tables, cells), store, seeds)
-        drawn = (grid if shape == "markdown" else aligned)(HEADS, rows) if rows else ""
-        words = "\n\n".join(filter(None, (drawn, *remarks_of(one, shown_under(one, tables, cells)))))
+        mine = shown_under(one, tables, cells)
+        rows = text_rows(one, mine, store, seeds)
+        drawn = (grid if shape == "markdown" else aligned)(HEADS, rows) if rows else drawn_from(one, cells)
+        words = "\n\n".join(filter(None, (drawn, *remarks_of(one, mine))))
         echo(
             out(), f"## {one.name}: {one.title}\n" if shape == "markdown" else f"{one.name}: {one.title}", style="bold"
         )
@@ -136,6 +139,13 @@ def remarks_of(table: Table, cells: Sequence[Cell]) -> list[str]:
         rows += [cell.row] if cell.why_not and cell.row not in rows else []
     found = [f"{', '.join(rows)} cannot be run here: {why}" for why, rows in reasons.items() if rows]
     return [*found, *([f"See {table.elsewhere}"] if table.elsewhere else [])]
+
+
+def drawn_from(table: Table, cells: Sequence[Cell]) -> str:
+    """Where the cells stand that a figure without rows draws; empty if it draws none of them."""
+    drawn = {name for panel in table.panels for name in panel.cells}
+    names = dict.fromkeys(cell.table for cell in cells if cell.name in drawn)
+    return f"Draws cells of {', '.join(names)}." if names else ""
 
 
 def shown_under(table: Table, tables: Sequence[Table], cells: Sequence[Cell]) -> list[Cell]:
@@ -175,70 +185,19 @@ def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
         echo(out(), "\n\n".join([drawn, count_sentence(found), *reasons(found)]))
 
 
-def verdict_document(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as data."""
-    relation = verdict.relation
-    return {
-        "name": relation.name,
-        "says": relation.says,
-        "source": relation.source,
-        "left": list(relation.left),
-        "right": list(relation.right),
-        "quantity": relation.quantity,
-        "asked": relation.bounds,
-        "verdict": verdict.says,
-        "ours": verdict.ours,
-        "std": verdict.std,
-        "paper": verdict.paper,
-        "holds_in": verdict.holds_in,
-        "seeds": verdict.n,
-        "seeds_wanted": verdict.wanted,
-        "without": list(verdict.without),
-        "of_the_paper": not relation.ours,
-        "p": verdict.p,
-        "cause": relation.cause if verdict.says == "does not hold" else "",
-        "why": relation.why if verdict.says == "does not hold" else "",
-    }
-
-
 def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[tuple[str, ...]]:
     """A line for each quantity of each cell."""
     rows: list[tuple[str, ...]] = []
     for cell in cells:
         result = store.load(cell)
         state = progress_of(cell, result) or state_of(cell, result, seeds)
-        row = cell.row if cell.table == table.name else f"{cell.table.split('/')[1]}/{cell.row}"
+        row = cell.row if cell.table == table.name else row_of_table(cell)
         for number, quantity in enumerate(table.quantities):
             figure = figure_of(cell, quantity, result)
             if number and figure.is_empty:  # a quantity that neither has, such as of another kind of method
                 continue
             rows.append((row, cell.column, quantity.head, figure.published, figure.ours, figure.difference, state))
     return rows
-
-
-def json_lines(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[dict[str, Any]]:
-    """The cells of a table as data."""
-    lines = []
-    for cell in cells:
-        result = store.load(cell)
-        figures = {q.name: figure_of(cell, q, result) for q in table.quantities}
-        lines.append(
-            {
-                "cell": cell.name,
-                "state": state_of(cell, result, seeds),
-                "paper": dict(cell.paper),
-                "ours": {name: {"mean": f.mean, "std": f.std, "n": f.n} for name, f in figures.items()},
-                "values": {} if result is None else {q.name: in_units(q, result) for q in table.quantities},
-                "departures": list(cell.departures),
-                "note": cell.note or cell.why_not,
-            }
-        )
-    return lines
-
-
-def in_units(quantity: Quantity, result: Result) -> dict[int, float]:
-    """The values of every seed in the unit of the paper's figure and of our mean."""
-    return {seed: round(quantity.scale * value, 6) for seed, value in result.values(quantity.name).items()}
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from shoal.errors import unknown
+from shoal.errors import BadInput, unknown
 from shoal.recipes.records import Cell, Paper, Table
 
-__all__ = ["cells_named", "cells_of", "tables_named"]
+__all__ = ["cells_named", "cells_of", "tables_named", "tables_with"]
 
 
 def tables_named(papers: Mapping[str, Paper], names: Sequence[str]) -> list[Table]:
@@ -64,29 +64,67 @@ def cells_named(cells: Sequence[Cell], rows: Sequence[str] = (), columns: Sequen
 
     Args:
         cells: Of which to choose.
-        rows: Names; none: all.
+        rows: Names, also with the table's in front, as figures list them: `table1/classes-5`; none: all.
         columns: Names; none: all.
 
     Returns:
-        Cells.
+        Cells, at least one.
 
     >>> from shoal.recipes import PAPERS
     >>> cells = cells_of(PAPERS, tables_named(PAPERS, ["fedgroup/table1"]))
     >>> [cell.row for cell in cells_named(cells, ["classes-5*"])]
     ['classes-5', 'classes-5-sigma1.55']
+    >>> [cell.name for cell in cells_named(cells, ["table1/classes-5"])]
+    ['fedgroup/table1/classes-5/fedavg']
     """
-    for kind, words, known in (
-        ("row", rows, dict.fromkeys(c.row for c in cells)),
-        ("column", columns, dict.fromkeys(c.column for c in cells)),
-    ):
-        for word in words:
-            if not any(fnmatchcase(name, word) for name in known):
-                raise unknown(kind, word, known)
+    for word in rows:
+        if not any(is_row(cell, word) for cell in cells):
+            raise unknown("row", word, {cell.row for cell in cells})
+    for word in columns:
+        if not any(fnmatchcase(cell.column, word) for cell in cells):
+            raise unknown("column", word, {cell.column for cell in cells})
     found = [c for c in cells if not columns or any(fnmatchcase(c.column, word) for word in columns)]
-    return in_order(found, rows) if rows else found
+    found = in_order(found, rows) if rows else found
+    if rows and columns and not found:
+        raise BadInput(f"no cell is in rows={','.join(rows)} and in columns={','.join(columns)}; leave one of them out")
+    return found
 
 
 def in_order(cells: Sequence[Cell], rows: Sequence[str]) -> list[Cell]:
     """The cells of these rows, row by row as they are asked for."""
-    found = {cell.name: cell for word in rows for cell in cells if fnmatchcase(cell.row, word)}
+    found = {cell.name: cell for word in rows for cell in cells if is_row(cell, word)}
     return list(found.values())
+
+
+def row_of_table(cell: Cell) -> str:
+    """The row of a cell with its table in front, as it stands under a figure that draws it.
+
+    >>> row_of_table(Cell("fedgroup/table1", "classes-5", "fedavg", "fedavg", {}))
+    'table1/classes-5'
+    """
+    return f"{cell.table.split('/', 1)[1]}/{cell.row}"
+
+
+def is_row(cell: Cell, word: str) -> bool:
+    """Whether a word means the row of a cell."""
+    return fnmatchcase(row_of_table(cell) if "/" in word else cell.row, word)
+
+
+def tables_with(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
+    """Of some tables those that have or draw one of the cells.
+
+    Args:
+        tables: Of which to choose.
+        cells: Some.
+
+    Returns:
+        Tables.
+
+    >>> from shoal.recipes import PAPERS
+    >>> tables = tables_named(PAPERS, ["fedgroup"])
+    >>> [table.name for table in tables_with(tables, cells_named(cells_of(PAPERS, tables), ["classes-1"]))]
+    ['fedgroup/table1', 'fedgroup/fig1']
+    """
+    names = {cell.name for cell in cells}
+    drawn = {table.name: {name for panel in table.panels for name in panel.cells} for table in tables}
+    return [t for t in tables if not names.isdisjoint({*drawn[t.name], *(cell.name for cell in t.cells)})]

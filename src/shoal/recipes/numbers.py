@@ -89,7 +89,7 @@ def figure_of(cell: Cell, quantity: Quantity, result: Result | None) -> Figure:
     values = [quantity.scale * v for v in found.values(quantity.name).values()] if found else []
     paper = cell.paper.get(quantity.name)
     mean, std = fmean(values) if values else None, stdev(values) if len(values) > 1 else None
-    runs, target = len(found.seeds_done) if found else 0, "_to_" in quantity.name
+    runs, target = len(found.seeds_done) if found else 0, quantity.counts_to_target
     unreached = target and paper is None and quantity.name in cell.paper
     return Figure(paper, mean, std, len(values), quantity.digits, runs, target, unreached)
 

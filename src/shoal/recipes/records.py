@@ -31,6 +31,11 @@ class Quantity:
     scale: float = 1.0
     digits: int = 1
 
+    @property
+    def counts_to_target(self) -> bool:
+        """Whether it counts until a target is reached, such as `rounds_to_80`."""
+        return "_to_" in self.name
+
     def show(self, value: float | None) -> str:
         """A value as a table shows it; `-` for none.
 

@@ -123,8 +123,8 @@ def place_of(paths: Sequence[Path], out: str | Path | None) -> Path:
     return (paths[0] if len(paths) == 1 else Path()) / "report.html"
 
 
-def write(page: Page, file: Path) -> Path:
-    """The page as a file, whole or not at all."""
+def write(page: Page, file: Path, option: str = "--out FILE") -> Path:
+    """The page as a file, whole or not at all; `option` names the place on the command line."""
     text = render(page)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -132,5 +132,5 @@ def write(page: Page, file: Path) -> Path:
         partial.write_text(text, encoding="utf-8")
         partial.rename(file)
     except OSError as e:
-        raise RunFolderError(f"cannot write {file}: {e.strerror or e}; choose another one with --out FILE") from e
+        raise RunFolderError(f"cannot write {file}: {e.strerror or e}; choose another one with {option}") from e
     return file

@@ -248,18 +248,28 @@ def engine_key(engine: str | Backend) -> dict[str, Any]:
     return {"engine": name} if isinstance(engine, str) or name in (*BACKENDS, "flower") else {}
 
 
-@contextmanager
-def open_backend(engine: str | Backend, workers: int | None, address: str | None = None) -> Iterator[Backend]:
-    """The back end of that name, closed afterwards; one that was given stays open."""
-    if not isinstance(engine, str):
-        yield engine
-        return
+def check_engine(engine: str) -> None:
+    """A sentence if a run cannot have an engine of that name.
+
+    >>> check_engine("lokal")
+    Traceback (most recent call last):
+    shoal.errors.BadInput: unknown engine 'lokal'; did you mean 'local'? Known: local, ray, serial.
+    """
     if engine == "flower":
         raise BadInput(
             "engine=flower means real sites, which `shoal deploy` is for; simulate with serial, local or ray"
         )
     if engine not in BACKENDS:
         raise unknown("engine", engine, BACKENDS)
+
+
+@contextmanager
+def open_backend(engine: str | Backend, workers: int | None, address: str | None = None) -> Iterator[Backend]:
+    """The back end of that name, closed afterwards; one that was given stays open."""
+    if not isinstance(engine, str):
+        yield engine
+        return
+    check_engine(engine)
     if address is not None and engine != "ray":
         raise BadInput(f"address={address} belongs to engine=ray, not to engine={engine}; leave it out")
     backend: Backend

@@ -17,13 +17,14 @@ from shoal.recipes.store import Result, usable
 
 __all__ = ["ITEMS", "Item", "Status", "status_of", "variant_of"]
 
-Status = Literal["same", "departs", "reproduced", "drawn", "undecided", "begun", "not run", "absent"]
-BY_RUNS = ("cells", "curves", "claim")  # kinds of items
+Status = Literal["same", "departs", "reproduced", "drawn", "partly", "undecided", "begun", "not run", "absent"]
+BY_READING = ("same", "differs", "absent")  # kinds of methods and settings; all others are tables, figures and claims
 NEAR, FAR, APART, ORDER = 2.5, 5.0, 0.25, 0.8  # points, points, share of the paper's figure, rank correlation
 RULE = (
     "What a method or a setting is was judged by reading paper and code: `same` or `departs`; `see` says where. "
-    "Tables, figures and claims are judged by runs. A table, or row of one, is reproduced if all of its cells "
-    "were run with all seeds that the recipe asks for, and every quantity that the paper prints comes near: "
+    "Tables, figures and claims are judged by runs; a few figures by what was measured or drawn without runs, on the "
+    "page that `see` names. A table, or row of one, is reproduced if all of its cells were run with all seeds "
+    "that the recipe asks for, and every quantity that the paper prints comes near: "
     f"accuracies and F1 within {NEAR} points on average and none more than {FAR:g} away, others within {APART:.0%} of "
     f"the paper's on average, and in nearly the same order (rank correlation {ORDER}). Where a recipe has variants "
     "that imitate the authors' code or data, these may count, for the whole row; their names are given. If all cells "
@@ -31,8 +32,9 @@ RULE = (
     "whether it shows what the paper's does is left to the statements. Either is begun if some of its cells have a "
     "complete run, and not all of them all seeds. A claim is reproduced if all of its statements hold with all seeds, "
     "departs if one does not hold with all seeds, is undecided if all were judged with all seeds and one is undecided, "
-    "and begun if some were judged. What lacks a part of the paper's, such as a data set or the network, departs at "
-    "most. Absent is what cannot be had."
+    "and begun if some were judged. What would be reproduced or drawn, but lacks a part of the paper's, such as a data "
+    "set or the network, is so partly; `see` says what is missing. Absent is what cannot be had, such as data that "
+    "cannot be fetched, and tables that need it."
 )
 
 
@@ -43,10 +45,12 @@ class Item:
     Attributes:
         paper: Its name.
         what: In our words.
-        kind: `same`, `differs` or `absent`, as somebody judged; or what decides: `cells`, `curves`, `claim`.
+        kind: Of a method or a setting `same`, `differs` or `absent`, as somebody judged. Of a table, a figure or a
+            claim what decides: `cells`, `curves`, `claim`; or `partly` or `departs`, as somebody judged by a page.
         evidence: A file, a number of `docs/departures.md`, a reason; or what decides: patterns of names of cells or
             statements, or a table whose panels are meant.
-        lacks: What of the paper's is missing in what was or can be run, so that it departs at most.
+        remark: Of tables, figures and claims: what of the paper's is missing, so that it is reproduced partly at most,
+            or why it departs.
 
     >>> len(ITEMS), ITEMS[0].paper
     (231, 'fedgroup')
@@ -54,9 +58,9 @@ class Item:
 
     paper: str
     what: str
-    kind: Literal["same", "differs", "absent", "cells", "curves", "claim"]
+    kind: Literal["same", "differs", "absent", "cells", "curves", "claim", "partly", "departs"]
     evidence: str
-    lacks: str = ""
+    remark: str = ""
 
 
 def read() -> tuple[Item, ...]:
@@ -79,17 +83,20 @@ def status_of(item: Item, known: Known, verdicts: Mapping[str, Verdict]) -> Stat
         verdicts: On all statements, by name.
 
     Returns:
-        One of seven.
+        One of nine.
 
     >>> status_of(Item("cfl", "the exact cut", "same", "D4"), {}, {})
     'same'
     """
-    if item.kind == "same" or item.kind == "absent":
-        return item.kind
     if item.kind == "differs":
         return "departs"
-    found = claim_status(item, verdicts) if item.kind == "claim" else cells_status(item, known)
-    return "departs" if item.lacks and found in ("reproduced", "drawn") else found
+    if item.kind == "claim":
+        found = claim_status(item, verdicts)
+    elif item.kind == "cells" or item.kind == "curves":
+        found = cells_status(item, known)
+    else:
+        return item.kind
+    return "partly" if item.remark and found in ("reproduced", "drawn") else found
 
 
 def claim_status(item: Item, verdicts: Mapping[str, Verdict]) -> Status:
@@ -105,6 +112,8 @@ def claim_status(item: Item, verdicts: Mapping[str, Verdict]) -> Status:
 def cells_status(item: Item, known: Known) -> Status:
     """A table or a figure by its cells."""
     cells = covered(item, known)
+    if cells and all(cell.why_not and not stored(cell, known).seeds_done for cell in cells):
+        return "absent"
     if all(is_done(cell, known) for cell in cells):
         if item.kind == "curves":
             return "drawn"

@@ -11,7 +11,7 @@ from pathlib import Path
 from shoal.errors import RunFolderError
 from shoal.recipes.figures.drawn import drawings
 from shoal.recipes.grids import grid
-from shoal.recipes.judging.items import BY_RUNS, ITEMS, RULE, Item, Status, status_of, variant_of
+from shoal.recipes.judging.items import BY_READING, ITEMS, RULE, Item, Status, status_of, variant_of
 from shoal.recipes.judging.relations import Known, Verdict, judge
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.pages import earlier, papers_code
@@ -25,16 +25,17 @@ __all__ = ["documents", "write_documents"]
 FOLDER = "results/reproduce"
 COUNT = re.compile(r"Methods and settings, judged by reading: .*? Not to be had: \d+\.", re.DOTALL)
 WIDE = 120  # columns of the front page
-HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether runs decide, and the status
-    "read: same": (False, "same"),
-    "read: departs": (False, "departs"),
-    "run: reproduced": (True, "reproduced"),
-    "run: drawn": (True, "drawn"),
-    "run: departs": (True, "departs"),
-    "run: undecided": (True, "undecided"),
-    "begun": (True, "begun"),
-    "not run": (True, "not run"),
-    "absent": (False, "absent"),
+HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether it was judged by reading, and the status
+    "read: same": (True, "same"),
+    "read: departs": (True, "departs"),
+    "run: reproduced": (False, "reproduced"),
+    "run: drawn": (False, "drawn"),
+    "run: partly": (False, "partly"),
+    "run: departs": (False, "departs"),
+    "run: undecided": (False, "undecided"),
+    "begun": (False, "begun"),
+    "not run": (False, "not run"),
+    "absent": (True, "absent"),
 }
 
 
@@ -105,8 +106,8 @@ def index(
 
 
 def tally(statuses: Mapping[Item, Status]) -> list[str]:
-    """The counts under `HEADS`."""
-    found = Counter((item.kind in BY_RUNS, status) for item, status in statuses.items())
+    """The counts under `HEADS`; what is absent is so whoever says it."""
+    found = Counter((item.kind in BY_READING or status == "absent", status) for item, status in statuses.items())
     return [str(found[key]) for key in HEADS.values()]
 
 
@@ -116,11 +117,11 @@ def counts_sentence(statuses: Mapping[Item, Status]) -> str:
     >>> counts_sentence({Item("cfl", "the cut", "same", "D4"): "same"}).split(". ")[0]
     'Methods and settings, judged by reading: 1 same, 0 departing'
     """
-    same, departs, reproduced, drawn, apart, undecided, begun, waiting, absent = tally(statuses)
+    same, departs, reproduced, drawn, partly, apart, undecided, begun, waiting, absent = tally(statuses)
     return (
         f"Methods and settings, judged by reading: {same} same, {departs} departing. "
-        f"Tables, figures and claims, judged by runs: {reproduced} reproduced, {drawn} drawn, {apart} departing, "
-        f"{undecided} undecided, {begun} begun, {waiting} not run. Not to be had: {absent}."
+        f"Tables, figures and claims, judged by runs: {reproduced} reproduced, {drawn} drawn, {partly} partly so, "
+        f"{apart} departing, {undecided} undecided, {begun} begun, {waiting} not run. Not to be had: {absent}."
     )
 
 
@@ -129,7 +130,7 @@ def items(statuses: Mapping[Item, Status], known: Known) -> str:
     parts = ["# Items of the papers", MADE, RULE]
     for paper in dict.fromkeys(item.paper for item in statuses):
         rows = [
-            [i.what, status + with_variant(i, status, known), evidence(i) + (f"; lacks {i.lacks}" if i.lacks else "")]
+            [i.what, status + with_variant(i, status, known), evidence(i) + (f"; {i.remark}" if i.remark else "")]
             for i, status in statuses.items()
             if i.paper == paper
         ]
@@ -139,7 +140,7 @@ def items(statuses: Mapping[Item, Status], known: Known) -> str:
 
 def with_variant(item: Item, status: Status, known: Known) -> str:
     """By which variant a table counts as reproduced, if not by the paper's own cells."""
-    names = variant_of(item, known) if item.kind == "cells" and status == "reproduced" else ()
+    names = variant_of(item, known) if item.kind == "cells" and status in ("reproduced", "partly") else ()
     return f" with {', '.join(f'`{name}`' for name in sorted(names))}" if names else ""
 
 

@@ -51,7 +51,7 @@ def write_pages(papers: Sequence[Paper], known: Known, folder: Path) -> list[Pat
     Returns:
         The files.
     """
-    return [write(page_of(paper, known), folder / f"{paper.name}.html") for paper in papers]
+    return [write(page_of(paper, known), folder / f"{paper.name}.html", "--html DIR") for paper in papers]
 
 
 def page_of(paper: Paper, known: Known) -> Page:
