@@ -60,7 +60,7 @@ def cell_document(
 
 def ours_document(figure: Figure) -> dict[str, Any]:
     """Our figure as data; `never` counts complete runs that did not reach the target."""
-    never = figure.runs - figure.n if figure.target else 0
+    never = figure.runs - figure.n if figure.within else 0
     return {"mean": figure.mean, "std": figure.std, "n": figure.n, "never": never}
 
 

@@ -25,13 +25,13 @@ class Figure:
         n: How many.
         digits: Shown behind the point.
         runs: How many are complete; more than have a value where a target was not always reached.
-        target: Whether it counts until a target is reached.
+        within: Rounds in which a target was to be reached, where it counts until then; 0: it does not.
         unreached: Whether the paper says that it never was.
 
     >>> Figure(89.4, 89.1, 0.9, 3, 1, 3).ours, Figure(89.4, 89.1, 0.9, 3, 1, 3).difference
     ('89.1 ± 0.9 (3)', '-0.3')
-    >>> Figure(None, None, None, 0, 0, 3, True, True).ours, Figure(None, 40, None, 1, 0, 3, True, True).ours
-    ('never (3)', '40 (1 of 3)')
+    >>> Figure(None, None, None, 0, 0, 3, 100).ours, Figure(None, 40, None, 1, 0, 3, 100).ours
+    ('not in 100 rounds (3)', '40 (1 of 3)')
     """
 
     paper: float | None
@@ -40,7 +40,7 @@ class Figure:
     n: int
     digits: int
     runs: int = 0
-    target: bool = False
+    within: int = 0
     unreached: bool = False
 
     @property
@@ -52,9 +52,9 @@ class Figure:
     @property
     def ours(self) -> str:
         if self.mean is None:
-            return f"never ({self.runs})" if self.target and self.runs else "-"
+            return f"not in {self.within} rounds ({self.runs})" if self.within and self.runs else "-"
         spread = "" if self.std is None else f" ± {self.std:.{self.digits}f}"
-        of = f" of {self.runs}" if self.target and self.n < self.runs else ""
+        of = f" of {self.runs}" if self.within and self.n < self.runs else ""
         return f"{self.mean:.{self.digits}f}{spread} ({self.n}{of})"
 
     @property
@@ -89,9 +89,9 @@ def figure_of(cell: Cell, quantity: Quantity, result: Result | None) -> Figure:
     values = [quantity.scale * v for v in found.values(quantity.name).values()] if found else []
     paper = cell.paper.get(quantity.name)
     mean, std = fmean(values) if values else None, stdev(values) if len(values) > 1 else None
-    runs, target = len(found.seeds_done) if found else 0, quantity.counts_to_target
-    unreached = target and paper is None and quantity.name in cell.paper
-    return Figure(paper, mean, std, len(values), quantity.digits, runs, target, unreached)
+    runs, within = len(found.seeds_done) if found else 0, cell.rounds if quantity.counts_to_target else 0
+    unreached = quantity.counts_to_target and paper is None and quantity.name in cell.paper
+    return Figure(paper, mean, std, len(values), quantity.digits, runs, within, unreached)
 
 
 def state_of(cell: Cell, result: Result | None, seeds: int | None = None) -> State:

@@ -290,7 +290,7 @@ def test_strict_words_have_strict_bounds(words: str) -> None:
 def test_a_target_that_was_never_reached_is_no_missing_run() -> None:
     rounds = Quantity("rounds_to_80", "rounds to 80 %", digits=0)
     none: dict[int, dict[str, float]] = {0: {}, 1: {}, 2: {}}
-    for figures, shown in ((none, "never (3)"), ({**none, 0: {"rounds_to_80": 40.0}}, "40 (1 of 3)")):
+    for figures, shown in ((none, "not in 50 rounds (3)"), ({**none, 0: {"rounds_to_80": 40.0}}, "40 (1 of 3)")):
         known = two(figures, {})
         cell, result = known["p/t/r/a"]
         assert figure_of(cell, rounds, result).ours == shown
