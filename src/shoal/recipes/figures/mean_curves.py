@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from shoal.recipes.store import Result
@@ -30,14 +30,17 @@ def curve_name(name: str, all_: Sequence[str]) -> str:
 
 
 def mean_curve(result: Result, curve: str) -> list[tuple[int, float]]:
-    """The mean over complete runs at the rounds that all of them have; over unfinished ones where none is complete.
+    """The mean over complete runs; over unfinished ones where none is complete.
+
+    Where runs keep different rounds, at those of the run that keeps the fewest, as far as all runs go; the others are
+    straight lines between the rounds that they keep.
 
     Args:
         result: Of a cell.
         curve: Its name.
 
     Returns:
-        Rounds and values.
+        Rounds and values; none where a run does not have the curve.
 
     >>> curves = [{"round": [1, 2], "accuracy": [0.5, v]} for v in (0.6, 0.8)] + [{"round": [1], "accuracy": [0.1]}]
     >>> runs = {s: {"complete": s < 2, "curves": c} for s, c in enumerate(curves)}
@@ -49,7 +52,28 @@ def mean_curve(result: Result, curve: str) -> list[tuple[int, float]]:
         kept = result.runs[seed]["curves"]
         pairs = zip(kept.get("round", ()), kept.get(curve, ()), strict=False)
         seeds.append({t: v for t, v in pairs if v is not None})
-    if not seeds:
+    return [(t, fmean(between(points, t) for points in seeds)) for t in shared_rounds(seeds)]
+
+
+def shared_rounds(seeds: Sequence[Mapping[int, float]]) -> list[int]:
+    """The rounds of the curve that has the fewest, from where all have begun to where the first one ends.
+
+    >>> shared_rounds([{1: 0.1, 2: 0.2, 4: 0.4}, {1: 0.1, 3: 0.3}]), shared_rounds([{1: 0.1}, {}]), shared_rounds([])
+    ([1, 3], [], [])
+    """
+    if not seeds or not all(seeds):
         return []
-    shared = sorted(set.intersection(*(set(points) for points in seeds)))
-    return [(t, fmean(points[t] for points in seeds)) for t in shared]
+    first, last = max(min(points) for points in seeds), min(max(points) for points in seeds)
+    return sorted(t for t in min(seeds, key=len) if first <= t <= last)
+
+
+def between(points: Mapping[int, float], at: int) -> float:
+    """The value of a curve at a round, on the straight line between its neighbours if it has none there.
+
+    >>> between({1: 0.2, 5: 0.6}, 5), between({1: 1.0, 5: 2.0}, 2)
+    (0.6, 1.25)
+    """
+    if at in points:
+        return points[at]
+    left, right = max(t for t in points if t < at), min(t for t in points if t > at)
+    return points[left] + (points[right] - points[left]) * (at - left) / (right - left)
