@@ -74,7 +74,7 @@ def test_a_quantity_over_a_setting() -> None:
     )
     time = Panel("T", "over", tuple(known), Quantity("t_comm", "T_comm, s"))
     picture, figure = both(time, known)
-    assert figure.rows == [[0.1, 15.0], [1.0, 150.0]] and "1 of 3 cells were not run." in figure.caption
+    assert figure.rows == [[0.1, 15.0], [1.0, 150.0]] and "2 of the 3 cells that it shows were run." in figure.caption
     assert figure.layout["xaxis"]["title"]["text"] == "kappa" and ">kappa<" in picture
     assert figure.layout["yaxis"]["range"] == [0.0, 150.0]
     _, accuracies = both(Panel("A", "over", tuple(known)), known)

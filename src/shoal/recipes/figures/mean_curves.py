@@ -1,13 +1,18 @@
-"""Curves of a cell, means over its seeds, and how they are named."""
+"""Curves of cells, means over seeds, and how they are named."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from shoal.recipes.store import Result
+from shoal.recipes.figures.ran import until
+from shoal.recipes.judging.relations import Known
+from shoal.recipes.records import Panel
+from shoal.recipes.store import Result, usable
 
-__all__ = ["SHOWN", "curve_name", "mean_curve"]
+__all__ = ["SHOWN", "Curve", "curve_name", "curves_of", "mean_curve"]
+
+Curve = tuple[int, str, list[tuple[int, float]]]  # its number in the panel, its label, and rounds with values
 
 SHOWN = {
     "accuracy": ("accuracy (%)", 100.0),
@@ -27,6 +32,33 @@ def curve_name(name: str, all_: Sequence[str]) -> str:
     column = name.rsplit("/", 1)[1]
     same = sum(other.rsplit("/", 1)[1] == column for other in all_)
     return column if same == 1 else "/".join(name.split("/")[2:])
+
+
+def curves_of(panel: Panel, known: Known) -> list[Curve]:
+    """The curves of a panel that there are, as the docs and pages of HTML draw them.
+
+    Args:
+        panel: Of curves over rounds.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Curves in the unit of `SHOWN`; the label of one of which no run is complete tells how far it is.
+
+    >>> from shoal.recipes.records import Cell
+    >>> cell = Cell("p/t", "r", "ifca", "ifca", {"rounds": 100})
+    >>> begun = {"complete": False, "curves": {"round": [4, 12], "accuracy": [0.25, 0.5]}}
+    >>> curves_of(Panel("", "accuracy", (cell.name,)), {cell.name: (cell, Result(cell.settings, {0: begun}))})
+    [(0, 'ifca (until round 12 of 100)', [(4, 25.0), (12, 50.0)])]
+    """
+    scale = SHOWN[panel.curve][1]
+    found = []
+    for number, name in enumerate(panel.cells):
+        result = usable(*known[name])
+        points = mean_curve(result, panel.curve) if result is not None else []
+        if points:
+            label = curve_name(name, panel.cells) + until(name, points[-1][0], known)
+            found.append((number, label, [(t, scale * v) for t, v in points]))
+    return found
 
 
 def mean_curve(result: Result, curve: str) -> list[tuple[int, float]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from shoal.recipes.figures.mean_curves import curve_name
+from shoal.recipes.figures.ran import left_out, ran, until
 from shoal.recipes.figures.scenes import Layer, Scene
 from shoal.recipes.figures.spans import span
 from shoal.recipes.judging.relations import Known
@@ -68,7 +69,7 @@ def over(panel: Panel, known: Known) -> Scene | None:
     layers = (Layer("line", (tuple(points),)), Layer("points", (tuple(points),)))
     right = span([0.0, *(x for x, _ in found)])
     rows = [[x, round(y, 4)] for x, y in points]
-    caption = f"Means over seeds. {left_out(len(points), panel)}".strip()
+    caption = f"Means over seeds.{left_out(panel.cells, known)}"
     return Scene((key, head), (right, up), layers, (key, head), rows, caption)
 
 
@@ -86,11 +87,10 @@ def tiles(panel: Panel, known: Known) -> Scene | None:
     first, second = named[0]
     across, down = (sorted({one[key] for one in named}, key=float) for key in (first, second))
     values = tuple(shown_mean(panel, name, known) for name in panel.cells)
-    run = sum(value is not None for value in values)
-    if not run:
+    if all(value is None for value in values):
         return None
     places = tuple((float(across.index(one[first])), float(down.index(one[second]))) for one in named)
-    texts = tuple("not run" if v is None else f"{v:.{panel.quantity.digits}f}" for v in values)
+    texts = tuple(tile_text(panel, name, known) for name in panel.cells)
     rows = [[one[first], one[second], v] for one, v in zip(named, values, strict=True)]
     return Scene(
         (first, second),
@@ -98,10 +98,18 @@ def tiles(panel: Panel, known: Known) -> Scene | None:
         (Layer("tiles", (places,), texts=texts, values=values),),
         (first, second, panel.quantity.head),
         rows,
-        f"Means over seeds, darker where lower. {left_out(run, panel)}".strip(),
+        f"Means over seeds, darker where lower.{left_out(panel.cells, known)}",
         tuple(across),
         tuple(down),
     )
+
+
+def tile_text(panel: Panel, name: str, known: Known) -> str:
+    """The quantity of a cell, or why there is none."""
+    value = shown_mean(panel, name, known)
+    if value is not None:
+        return f"{value:.{panel.quantity.digits}f}"
+    return "-" if stored(name, known) is not None else ran(name, known)
 
 
 def costs(panel: Panel, known: Known) -> Scene | None:
@@ -121,7 +129,7 @@ def costs(panel: Panel, known: Known) -> Scene | None:
     for place, (name, shown) in enumerate(zip(panel.cells, names, strict=True)):
         result = stored(name, known)
         if result is None:
-            words.append((0.0, float(place), "not run"))
+            words.append((0.0, float(place), ran(name, known)))
             continue
         means: list[float | None] = []
         seeds = len(result.seeds_done)
@@ -146,7 +154,7 @@ def costs(panel: Panel, known: Known) -> Scene | None:
         tuple(layers),
         ("method", *(f"{head}, s" for head in COSTS.values()), "seeds that reach 80 %"),
         rows,
-        "By the paper's formulas, means over the seeds that reach 80 %.",
+        f"By the paper's formulas, means over the seeds that reach 80 %.{left_out(panel.cells, known)}",
         y_names=names,
     )
 
@@ -186,7 +194,8 @@ def similarities(panel: Panel, known: Known) -> Scene | None:
     spans = (0.0, max(x for x, _ in places)), span([y for _, y in places])
     heads = ("clients of", "round", "least", "mean", "largest")
     caption = "In the rounds that have a picture. Lines are means over pairs and seeds, bands go from least to largest."
-    return Scene(("round", "cosine of updates"), spans, tuple(layers), heads, rows, caption)
+    label = f"round{until(panel.cells[0], spans[0][1], known)}"
+    return Scene((label, "cosine of updates"), spans, tuple(layers), heads, rows, caption)
 
 
 def bounds(kept: Sequence[Sequence[float]]) -> tuple[float, ...]:
@@ -200,13 +209,3 @@ def bounds(kept: Sequence[Sequence[float]]) -> tuple[float, ...]:
         return ()
     least, mean, largest = zip(*some, strict=True)
     return min(least), fmean(mean), max(largest)
-
-
-def left_out(run: int, panel: Panel) -> str:
-    """How many cells are missing, if any are.
-
-    >>> left_out(1, Panel("", "over", ("p/t/r/a-1", "p/t/r/a-2")))
-    '1 of 2 cells were not run.'
-    """
-    missing = len(panel.cells) - run
-    return f"{missing} of {len(panel.cells)} cells were not run." if missing else ""

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal.recipes.figures.html_scenes import scene_figure
-from shoal.recipes.figures.mean_curves import SHOWN, curve_name, mean_curve
+from shoal.recipes.figures.mean_curves import SHOWN, curves_of
 from shoal.recipes.figures.points import TRAFFIC, groups_of, maps_of, spots
+from shoal.recipes.figures.ran import left_out
 from shoal.recipes.figures.scene_of import is_scene, scene_of
 from shoal.recipes.judging.relations import Known, judge
 from shoal.recipes.judging.statements import STATEMENTS
@@ -25,7 +26,6 @@ from shoal.recipes.pages.paper_pages import (
 )
 from shoal.recipes.pages.reasons import REASONS, reason_rows
 from shoal.recipes.records import Panel, Paper, Table
-from shoal.recipes.store import usable
 from shoal.report import write
 from shoal.report.figure import Figure, NoFigure, axis, line, rounds_axis, text
 from shoal.report.headline import Sheet
@@ -35,6 +35,7 @@ from shoal.report.theme import colour, dash, symbol
 __all__ = ["page_of", "write_pages"]
 
 NOT_RUN = "none of its cells was run"
+CURVES = "Means over seeds, from the thinned curves in results/; straight between the rounds that are kept."
 MAPPED = "Of seed 0. Neighbours stay neighbours; distances between groups mean little."
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state", "departures", "note")
 BESIDE = "paper / ours"
@@ -145,8 +146,9 @@ def traffic_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
         for s in found
     ]
     rows: list[list[str | float | int | None]] = [[s.name, round(s.x), round(s.y, 3)] for s in found]
+    caption = f"Means over seeds, of the whole run.{left_out(panel.cells, known)}"
     layout = {"xaxis": axis(TRAFFIC[0], rangemode="tozero"), "yaxis": axis(TRAFFIC[1])}
-    return Figure(key, panel.title, "Means over seeds, of the whole run.", ("cell", *TRAFFIC), rows, traces, layout)
+    return Figure(key, panel.title, caption, ("cell", *TRAFFIC), rows, traces, layout)
 
 
 def map_figures(key: str, panel: Panel, known: Known) -> list[Figure | NoFigure]:
@@ -170,23 +172,14 @@ def map_figures(key: str, panel: Panel, known: Known) -> list[Figure | NoFigure]
 
 def panel_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
     """The curves of a panel, means over seeds."""
-    unit, scale = SHOWN[panel.curve]
     traces: list[dict[str, Any]] = []
     rows: list[list[str | float | int | None]] = []
-    for k, name in enumerate(panel.cells):
-        result = usable(*known[name])
-        if result is None:
-            continue
-        points = mean_curve(result, panel.curve)
-        if points:
-            label = curve_name(name, panel.cells)
-            x, y = [p[0] for p in points], [round(scale * p[1], 4) for p in points]
-            traces.append(line(x, y, text(label), colour(k), dash=dash(k)))
-            rows += [[label, a, b] for a, b in zip(x, y, strict=True)]
+    for k, label, points in curves_of(panel, known):
+        x, y = [t for t, _ in points], [round(v, 4) for _, v in points]
+        traces.append(line(x, y, text(label), colour(k), dash=dash(k)))
+        rows += [[label, a, b] for a, b in zip(x, y, strict=True)]
     if not traces:
         return NoFigure(key, panel.title, NOT_RUN)
-    missing = len(panel.cells) - len(traces)
-    caption = "Means over seeds, from the thinned curves in results/."
-    caption += f" {missing} of {len(panel.cells)} curves were not run." if missing else ""
+    caption, unit = CURVES + left_out(panel.cells, known), SHOWN[panel.curve][0]
     layout = {"xaxis": rounds_axis(), "yaxis": axis(unit)}
     return Figure(key, panel.title, caption, ("curve", "round", unit), rows, traces, layout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shoal.recipes.figures.drawn import drawings
+from shoal.recipes.figures.ran import ran_of
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.choices import remarks
 from shoal.recipes.judging.relations import Known, Relation, Verdict, judge
@@ -188,9 +189,8 @@ def panel_sentence(table: Table, known: Known) -> list[str]:
     if not table.panels:
         return []
     cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
-    ready = sum(has_runs(*known[name]) for name in cells)
     drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
-    shown = f"; {ready} of the {len(cells)} cells that it shows were run" if cells else ""
+    shown = f"; {ran_of([*cells], known)}" if cells else ""
     return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it{shown}."]
 
 
