@@ -11,12 +11,12 @@ from shoal.recipes.figures.ran import left_out, ran, until
 from shoal.recipes.figures.scenes import Layer, Scene
 from shoal.recipes.figures.spans import span
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.records import Panel
+from shoal.recipes.records import Panel, Quantity
 from shoal.recipes.store import Result, usable
 
 __all__ = ["costs", "over", "settings_of", "similarities", "tiles"]
 
-COSTS = {"t_comp_to_80": "T_comp", "t_comm_to_80": "T_comm"}
+COSTS = (Quantity("t_comp_to_80", "T_comp", digits=2), Quantity("t_comm_to_80", "T_comm", digits=0))
 THICK = 0.36  # of a bar, where rows are 1 apart
 KINDS = {"same": "same planted group", "other": "different ones"}
 
@@ -123,7 +123,7 @@ def costs(panel: Panel, known: Known) -> Scene | None:
         Bars, and words where a cell never came so far; None if nothing was run.
     """
     names = tuple(curve_name(name, panel.cells) for name in panel.cells)
-    bars: dict[str, list[tuple[float, float]]] = {kind: [] for kind in COSTS}
+    bars: dict[str, list[tuple[float, float]]] = {cost.name: [] for cost in COSTS}
     words: list[tuple[float, float, str]] = []
     rows: list[list[str | float | int | None]] = []
     for place, (name, shown) in enumerate(zip(panel.cells, names, strict=True)):
@@ -133,26 +133,27 @@ def costs(panel: Panel, known: Known) -> Scene | None:
             continue
         means: list[float | None] = []
         seeds = len(result.seeds_done)
-        for offset, kind in zip((-0.5, 0.5), COSTS, strict=True):
-            reached, at = result.values(kind), place + THICK * offset
-            means.append(fmean(reached.values()) if reached else None)
-            if reached:
-                bars[kind].append((fmean(reached.values()), at))
+        for offset, cost in zip((-0.5, 0.5), COSTS, strict=True):
+            reached, at = result.values(cost.name), place + THICK * offset
+            mean = fmean(reached.values()) if reached else None
+            means.append(mean)
+            if mean is not None:
+                bars[cost.name].append((mean, at))
                 some = f" ({len(reached)} of {seeds} seeds)" if len(reached) < seeds else ""
-                words.append((bars[kind][-1][0], at, f"{bars[kind][-1][0]:,.0f} s{some}"))
+                words.append((mean, at, f"{mean:,.{cost.digits}f} s{some}"))
         if means == [None, None]:
             words.append((0.0, float(place), f"80 % not reached in {known[name][0].rounds} rounds"))
-        rows.append([shown, *(None if m is None else round(m, 1) for m in means), len(result.values("rounds_to_80"))])
+        rows.append([shown, *(None if m is None else round(m, 2) for m in means), len(result.values("rounds_to_80"))])
     if not rows:
         return None
     right = span([0.0, *(value for kind in bars.values() for value, _ in kind)])[1]
-    layers = [Layer("bars", (tuple(bars[kind]),), k, head) for k, (kind, head) in enumerate(COSTS.items())]
+    layers = [Layer("bars", (tuple(bars[cost.name]),), k, cost.head) for k, cost in enumerate(COSTS)]
     layers.append(Layer("words", (tuple((x, y) for x, y, _ in words),), texts=tuple(word for *_, word in words)))
     return Scene(
         ("seconds until 80 %", ""),
         ((0.0, 1.35 * right), (len(names) - 0.5, -0.5)),  # figures stand on the right of bars
         tuple(layers),
-        ("method", *(f"{head}, s" for head in COSTS.values()), "seeds that reach 80 %"),
+        ("method", *(f"{cost.head}, s" for cost in COSTS), "seeds that reach 80 %"),
         rows,
         f"By the paper's formulas, means over the seeds that reach 80 %.{left_out(panel.cells, known)}",
         y_names=names,
