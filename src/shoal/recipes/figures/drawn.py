@@ -112,7 +112,7 @@ def maps(panel: Panel, known: Known) -> str:
         middle, centre = (column + 0.5) * wide, TOP + (row + 0.54) * high
         parts.append(text(middle, TOP + row * high + 8, f"round {one['round']}"))
         for group, places in groups_of(one).items():
-            dots = "".join(f"M{middle + half * x / 100:.0f} {centre - half * y / 100:.0f}h0" for x, y in places)
+            dots = "".join(f"M{middle + half * x / 100:.1f} {centre - half * y / 100:.1f}h0" for x, y in places)
             parts.append(f'<path d="{dots}" stroke="{on_paper(group)}" stroke-width="{dot}" stroke-linecap="round"/>')
     return picture(parts)
 
