@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,16 @@ from shoal.recipes.pages.paper_pages import (
     HOW,
     VERDICTS,
     count_sentence,
-    left_sentences,
+    departure_sentence,
     one_column_rows,
+    opening,
+    panel_words,
     quantity_rows,
+    remarks_under,
     verdict_rows,
 )
 from shoal.recipes.pages.reasons import REASONS, reason_rows
+from shoal.recipes.pages.words import plain, sentences, tables
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.report import write
 from shoal.report.figure import Figure, NoFigure, axis, line, rounds_axis, text
@@ -66,7 +69,7 @@ def page_of(paper: Paper, known: Known) -> Page:
         What `shoal.report` renders.
     """
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
-    sections = [table_section(table, known) for table in paper.tables if table.cells or table.panels]
+    sections = [table_section(table, known) for table in paper.tables]
     sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), plain(HOW))]
     if rows := reason_rows(verdicts):
         sheets.append(Sheet("Behind those that do not hold", REASONS, rows))
@@ -75,16 +78,17 @@ def page_of(paper: Paper, known: Known) -> Page:
 
 
 def table_section(table: Table, known: Known) -> Section:
-    """A table of the paper: its figures, its cells as the paper has them, and one by one with what they are."""
+    """A table of the paper: its figures, its cells as the paper has them and one by one, what the docs say of it."""
     drawn = section("", [one for k, panel in enumerate(table.panels) for one in panel_figures(table, k, panel, known)])
-    sheets = grids(table, known)
+    counted = [f"{words}." for words in panel_words(table, known)]
+    under = [*remarks_under(table, known), *counted, *departure_sentence(table)]
+    sheets = [*grids(table, known), *tables(under)]
     if rows := sheet_rows(table, known):
-        left = plain(" ".join(left_sentences([(cell, known[cell.name][1]) for cell in table.cells])))
-        sheets.append(Sheet("Every cell, its departures and notes", HEADS, rows, left, folded=True))
-    if sheets:
-        sheets[0] = replace(sheets[0], note=" ".join(filter(None, (plain(table.about), sheets[0].note))))
+        sheets.append(Sheet("Every cell, its departures and notes", HEADS, rows, folded=True))
     name = table.name.split("/")[1]
-    return Section(f"{name}: {table.title}", drawn.figures, drawn.missing, sheets, label=name)
+    words, notes = sentences(opening(table)), sentences(under)
+    title = f"{name}: {table.title}"
+    return Section(title, drawn.figures, drawn.missing, sheets, label=name, words=words, notes=notes)
 
 
 def grids(table: Table, known: Known) -> list[Sheet]:
@@ -98,11 +102,6 @@ def grids(table: Table, known: Known) -> list[Sheet]:
 
 def sheet_of(title: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Sheet:
     return Sheet(title, ("", *heads), [[name, *texts] for name, texts in rows.items()])
-
-
-def plain(markdown: str) -> str:
-    """Without the marks of code."""
-    return markdown.replace("`", "")
 
 
 def sheet_rows(table: Table, known: Known) -> list[list[str]]:
