@@ -12,6 +12,7 @@ from tests.report.conftest import PATIENCE
 from tests.report.records import HOSTILE
 
 from shoal.report import report, write
+from shoal.report.figure import Figure
 from shoal.report.headline import Sheet
 from shoal.report.page import Page, Section
 from shoal.store.folder import Folder
@@ -101,6 +102,17 @@ def test_choices_and_legends_work(runs: dict[str, Path], opened: Open) -> None:
     page.locator("#figure-accuracy .legend button").first.click()
     page.wait_for_selector("#figure-accuracy .legend button[aria-pressed=false]")
     assert page.evaluate("document.querySelector('[data-figure=accuracy]').data[0].visible") is False
+
+
+def test_legends_show_the_markers_that_are_drawn(tmp_path: Path, opened: Open) -> None:
+    """Discs are discs, crosses are crosses and squares are squares."""
+    marks = {"discs": "circle", "crosses": "x", "squares": "square"}
+    at_one = {"type": "scatter", "mode": "markers", "x": [1], "y": [1]}
+    traces = [{**at_one, "name": name, "marker": {"symbol": s, "color": "@g0"}} for name, s in marks.items()]
+    figure = Figure("marks", "Marks", "", ("x",), [[1]], traces)
+    page = opened(write(Page("Marks", "", "", (), [Section("Marks", [figure])]), tmp_path / "page.html")).page
+    shapes = page.locator(".legend button svg > *").evaluate_all("all => all.map(one => one.getAttribute('d'))")
+    assert shapes[0] is None and shapes[1] and shapes[2] and shapes[1] != shapes[2]
 
 
 def test_a_comparison_shows_its_table_and_leads_to_its_runs(

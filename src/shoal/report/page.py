@@ -33,7 +33,7 @@ SHORT = 24  # characters of a cell that stays on one line; longer ones may break
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: figures, sentences for those that are missing, tables."""
+    """A part of a page: figures, sentences for those that are missing, tables, and words above and below all that."""
 
     title: str
     figures: Sequence[Figure] = ()
@@ -41,6 +41,8 @@ class Section:
     sheets: Sequence[Sheet] = ()
     commands: Sequence[tuple[str, str]] = ()  # a word about it, and the command
     label: str = ""  # in the list of sections, if not the title
+    words: Sequence[str] = ()  # paragraphs above its figures
+    notes: Sequence[str] = ()  # paragraphs below its tables
 
 
 @dataclass(frozen=True)

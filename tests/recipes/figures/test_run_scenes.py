@@ -56,6 +56,17 @@ def test_costs_until_80_and_who_never_comes_so_far() -> None:
     assert widths[1] == pytest.approx(15 * widths[0], abs=1)
 
 
+def test_short_times_of_computation_are_told_apart() -> None:
+    """Clients compute for less than a second: T_comp has hundredths, in bars, in their table and in FedGSP's tables."""
+    known = cells(
+        {"a": ({"t_comp_to_80": 0.214, "t_comm_to_80": 200.0}, {"t_comp_to_80": 0.26, "t_comm_to_80": 201.0})}
+    )
+    picture, figure = both(Panel("Costs", "costs", tuple(known)), known)
+    assert "0.24 s" in picture and ">200 s" in picture and figure.rows[0][1] == 0.24
+    shown = [q for t in PAPERS["fedgsp"].tables for q in t.quantities if q.name in ("t_comp", "t_comp_to_80")]
+    assert [quantity.show(0.237) for quantity in shown] == ["0.24", "0.24"]
+
+
 def test_nobody_reaches_80() -> None:
     known = cells({"a": ({"t_comm": 900.0},)})
     picture, figure = both(Panel("Costs", "costs", tuple(known)), known)
@@ -74,7 +85,7 @@ def test_a_quantity_over_a_setting() -> None:
     )
     time = Panel("T", "over", tuple(known), Quantity("t_comm", "T_comm, s"))
     picture, figure = both(time, known)
-    assert figure.rows == [[0.1, 15.0], [1.0, 150.0]] and "1 of 3 cells were not run." in figure.caption
+    assert figure.rows == [[0.1, 15.0], [1.0, 150.0]] and "2 of the 3 cells that it shows were run." in figure.caption
     assert figure.layout["xaxis"]["title"]["text"] == "kappa" and ">kappa<" in picture
     assert figure.layout["yaxis"]["range"] == [0.0, 150.0]
     _, accuracies = both(Panel("A", "over", tuple(known)), known)

@@ -54,7 +54,7 @@ def test_a_result_belongs_to_a_cell_and_is_small(path: Path) -> None:
     name = json.loads(path.read_text())["cell"]
     cell = names[name]
     assert path == RESULTS.path(cell)
-    room = 10_000 if "maps" in cell.keeps else 0  # five maps of 200 clients
+    room = 16_000 if "maps" in cell.keeps else 0  # five maps of 200 clients
     assert path.stat().st_size < 2_000 * max(len(json.loads(path.read_text())["runs"]), 5) + room
     result = RESULTS.load(cell)
     assert result is not None and differs(cell, result) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,12 @@ from shoal.loop.history import History
 from shoal.recipes.figures.drawn import drawings
 from shoal.recipes.figures.mean_curves import mean_curve
 from shoal.recipes.figures.points import spots
+from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.extras import extra_parts
 from shoal.recipes.pages.html import page_of
 from shoal.recipes.pages.paper_pages import paper_page
 from shoal.recipes.records import Cell, Panel, Paper, Table
+from shoal.recipes.runs.keeps import around_middle
 from shoal.recipes.runs.measure import curves, figures, measure
 from shoal.recipes.store import Result
 from shoal.store.folder import Folder
@@ -83,14 +86,32 @@ def test_a_run_of_wecfl(tmp_path: Path) -> None:
     assert drawings(replace(table, panels=(replace(panel, cells=("p/t/r/none",)),)), {"p/t/r/none": (cell, None)}) == {}
 
 
+def test_clients_of_small_groups_do_not_fall_together() -> None:
+    """Ten groups of twenty clients on a wide circle, each half a hundredth of it wide: all stay apart, files small."""
+    turns = np.linspace(0, 2 * np.pi, 10, endpoint=False).repeat(20)
+    inner = np.tile(np.linspace(0, 2 * np.pi, 20, endpoint=False), 10)
+    places_2N = np.array([f(turns) + 0.0025 * f(inner) for f in (np.cos, np.sin)])
+    x, y = around_middle(40 * places_2N)
+    assert len(set(zip(x, y, strict=True))) == 200
+    assert 5 * len(json.dumps([x, y], separators=(",", ":"))) < 14_000
+    known, table = mapped([{"round": 1, "group": "0" * 200, "x": x, "y": y}])
+    [picture] = drawings(table, known).values()
+    assert len(set(re.findall(r"M[\d.]+ [\d.]+h0", picture))) > 100  # tenths of a pixel
+
+
+def mapped(maps: list[dict[str, Any]]) -> tuple[Known, Table]:
+    """A cell with maps, and a figure that shows them."""
+    cell = Cell("p/t", "r", "a", "wecfl", {"rounds": 9})
+    known = {cell.name: (cell, Result(cell.settings, {0: {"complete": True, "maps": maps}}))}
+    return known, Table("p/t", "A table", (cell,), panels=(Panel("M", "maps", (cell.name,)),))
+
+
 @pytest.mark.parametrize("rounds", [(1, 2, 4, 8), (1, 2, 3, 4, 5)])
 def test_maps_of_this_and_of_earlier_versions_fit_into_a_picture(rounds: tuple[int, ...]) -> None:
-    cell = Cell("p/t", "r", "a", "wecfl", {"rounds": 9})
-    found = [{"round": t, "group": "01-", "x": [-100, 0, 100], "y": [100, 0, -100]} for t in rounds]
-    known = {cell.name: (cell, Result(cell.settings, {0: {"complete": True, "maps": found}}))}
-    [picture] = drawings(Table("p/t", "A table", (cell,), panels=(Panel("M", "maps", (cell.name,)),)), known).values()
+    known, table = mapped([{"round": t, "group": "01-", "x": [-100, 0, 100], "y": [100, 0, -100]} for t in rounds])
+    [picture] = drawings(table, known).values()
     assert re.findall(r"round (\d)", picture) == [str(t) for t in rounds] and picture.count("h0") == 3 * len(rounds)
-    places = [(float(x), float(y)) for x, y in re.findall(r"M(\d+) (\d+)h0", picture)]
+    places = [(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", picture)]
     assert len(set(places)) == 3 * len(rounds) and all(0 < x < 520 and 40 < y < 400 for x, y in places)
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shoal.recipes.figures.drawn_scenes import drawn_scene, on_paper
-from shoal.recipes.figures.mean_curves import SHOWN, curve_name, mean_curve
+from shoal.recipes.figures.mean_curves import SHOWN, curves_of
 from shoal.recipes.figures.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.figures.scene_of import is_scene, scene_of
 from shoal.recipes.figures.spans import span
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import Panel, Table
-from shoal.recipes.store import usable
 from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, rule, text
 
 __all__ = ["drawings"]
 
 NAME, LETTER = 12, 6.5  # pixels of a name in a picture: high, and wide for each letter
-LINE = 15  # pixels between lines of the legend
+LINE, KEY = 15, 24  # pixels of the legend: between lines, and before names
 DASHES = ("", "6 3", "2 3")
 TILES = 6  # maps of a picture at most, in two rows
 
@@ -50,27 +49,23 @@ def drawn_panel(panel: Panel, known: Known) -> str:
 
 def drawing(panel: Panel, known: Known) -> str:
     """Curves over rounds; empty if none of its cells was run."""
-    unit, scale = SHOWN[panel.curve]
-    curves = []
-    for k, name in enumerate(panel.cells):
-        result = usable(*known[name])
-        found = mean_curve(result, panel.curve) if result is not None else []
-        if found:
-            curves.append((k, curve_name(name, panel.cells), [(float(t), scale * v) for t, v in found]))
+    curves = curves_of(panel, known)
     if not curves:
         return ""
     last = max(t for _, _, points in curves for t, _ in points)
-    axes = Axes((0.0, last), span([v for _, _, points in curves for _, v in points]))
-    parts = axes.draw(panel.title, "round", unit)
+    axes = Axes((0.0, float(last)), span([v for _, _, points in curves for _, v in points]))
+    parts = axes.draw(panel.title, "round", SHOWN[panel.curve][0])
     rising = panel.curve in ("accuracy", "ari")  # such curves leave room below, others above
     top = HEIGHT - 62 - LINE * (len(curves) - 1) if rising else TOP + 14
+    widest = KEY + LETTER * max(len(name) for _, name, _ in curves)
+    left = min(LEFT + 0.62 * (WIDTH - LEFT - RIGHT), WIDTH - widest)  # the legend begins here
     for place, (k, name, points) in enumerate(curves):
         shade, dashes = on_paper(k), DASHES[k // 10 % len(DASHES)]
         path = " ".join("{:.1f},{:.1f}".format(*axes.at(*point)) for point in points)
         style = f' stroke-dasharray="{dashes}"' if dashes else ""
         parts.append(f'<polyline points="{path}" fill="none" stroke="{shade}" stroke-width="1.6"{style}/>')
-        y, x = top + LINE * place, LEFT + 0.62 * (WIDTH - LEFT - RIGHT)
-        parts += [rule(x, y - 4, x + 18, y - 4, shade, 2), text(x + 24, y, name, "start")]
+        y = top + LINE * place
+        parts += [rule(left, y - 4, left + 18, y - 4, shade, 2), text(left + KEY, y, name, "start")]
     return picture(parts)
 
 
@@ -117,7 +112,7 @@ def maps(panel: Panel, known: Known) -> str:
         middle, centre = (column + 0.5) * wide, TOP + (row + 0.54) * high
         parts.append(text(middle, TOP + row * high + 8, f"round {one['round']}"))
         for group, places in groups_of(one).items():
-            dots = "".join(f"M{middle + half * x / 100:.0f} {centre - half * y / 100:.0f}h0" for x, y in places)
+            dots = "".join(f"M{middle + half * x / 100:.1f} {centre - half * y / 100:.1f}h0" for x, y in places)
             parts.append(f'<path d="{dots}" stroke="{on_paper(group)}" stroke-width="{dot}" stroke-linecap="round"/>')
     return picture(parts)
 

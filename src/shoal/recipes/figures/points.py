@@ -70,7 +70,7 @@ def maps_of(panel: Panel, known: Known) -> list[Mapping[str, Any]]:
     return [one for run in result.runs.values() for one in run.get("maps", ())]
 
 
-def groups_of(one: Mapping[str, Any]) -> dict[int, list[tuple[int, int]]]:
+def groups_of(one: Mapping[str, Any]) -> dict[int, list[tuple[float, float]]]:
     """The places of a map's clients by group.
 
     Args:
@@ -82,7 +82,7 @@ def groups_of(one: Mapping[str, Any]) -> dict[int, list[tuple[int, int]]]:
     >>> groups_of({"round": 1, "group": "010", "x": [1, 2, 3], "y": [4, 5, 6]})
     {0: [(1, 4), (3, 6)], 1: [(2, 5)]}
     """
-    found: dict[int, list[tuple[int, int]]] = {}
+    found: dict[int, list[tuple[float, float]]] = {}
     for group, x, y in sorted(zip(one["group"], one["x"], one["y"], strict=True)):
         found.setdefault(number_of(group), []).append((x, y))
     return found

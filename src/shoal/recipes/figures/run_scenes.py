@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from shoal.recipes.figures.mean_curves import curve_name
+from shoal.recipes.figures.ran import left_out, ran, until
 from shoal.recipes.figures.scenes import Layer, Scene
 from shoal.recipes.figures.spans import span
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.records import Panel
+from shoal.recipes.records import Panel, Quantity
 from shoal.recipes.store import Result, usable
 
 __all__ = ["costs", "over", "settings_of", "similarities", "tiles"]
 
-COSTS = {"t_comp_to_80": "T_comp", "t_comm_to_80": "T_comm"}
+COSTS = (Quantity("t_comp_to_80", "T_comp", digits=2), Quantity("t_comm_to_80", "T_comm", digits=0))
 THICK = 0.36  # of a bar, where rows are 1 apart
 KINDS = {"same": "same planted group", "other": "different ones"}
 
@@ -68,7 +69,7 @@ def over(panel: Panel, known: Known) -> Scene | None:
     layers = (Layer("line", (tuple(points),)), Layer("points", (tuple(points),)))
     right = span([0.0, *(x for x, _ in found)])
     rows = [[x, round(y, 4)] for x, y in points]
-    caption = f"Means over seeds. {left_out(len(points), panel)}".strip()
+    caption = f"Means over seeds.{left_out(panel.cells, known)}"
     return Scene((key, head), (right, up), layers, (key, head), rows, caption)
 
 
@@ -86,11 +87,10 @@ def tiles(panel: Panel, known: Known) -> Scene | None:
     first, second = named[0]
     across, down = (sorted({one[key] for one in named}, key=float) for key in (first, second))
     values = tuple(shown_mean(panel, name, known) for name in panel.cells)
-    run = sum(value is not None for value in values)
-    if not run:
+    if all(value is None for value in values):
         return None
     places = tuple((float(across.index(one[first])), float(down.index(one[second]))) for one in named)
-    texts = tuple("not run" if v is None else f"{v:.{panel.quantity.digits}f}" for v in values)
+    texts = tuple(tile_text(panel, name, known) for name in panel.cells)
     rows = [[one[first], one[second], v] for one, v in zip(named, values, strict=True)]
     return Scene(
         (first, second),
@@ -98,10 +98,18 @@ def tiles(panel: Panel, known: Known) -> Scene | None:
         (Layer("tiles", (places,), texts=texts, values=values),),
         (first, second, panel.quantity.head),
         rows,
-        f"Means over seeds, darker where lower. {left_out(run, panel)}".strip(),
+        f"Means over seeds, darker where lower.{left_out(panel.cells, known)}",
         tuple(across),
         tuple(down),
     )
+
+
+def tile_text(panel: Panel, name: str, known: Known) -> str:
+    """The quantity of a cell, or why there is none."""
+    value = shown_mean(panel, name, known)
+    if value is not None:
+        return f"{value:.{panel.quantity.digits}f}"
+    return "-" if stored(name, known) is not None else ran(name, known)
 
 
 def costs(panel: Panel, known: Known) -> Scene | None:
@@ -115,38 +123,39 @@ def costs(panel: Panel, known: Known) -> Scene | None:
         Bars, and words where a cell never came so far; None if nothing was run.
     """
     names = tuple(curve_name(name, panel.cells) for name in panel.cells)
-    bars: dict[str, list[tuple[float, float]]] = {kind: [] for kind in COSTS}
+    bars: dict[str, list[tuple[float, float]]] = {cost.name: [] for cost in COSTS}
     words: list[tuple[float, float, str]] = []
     rows: list[list[str | float | int | None]] = []
     for place, (name, shown) in enumerate(zip(panel.cells, names, strict=True)):
         result = stored(name, known)
         if result is None:
-            words.append((0.0, float(place), "not run"))
+            words.append((0.0, float(place), ran(name, known)))
             continue
         means: list[float | None] = []
         seeds = len(result.seeds_done)
-        for offset, kind in zip((-0.5, 0.5), COSTS, strict=True):
-            reached, at = result.values(kind), place + THICK * offset
-            means.append(fmean(reached.values()) if reached else None)
-            if reached:
-                bars[kind].append((fmean(reached.values()), at))
+        for offset, cost in zip((-0.5, 0.5), COSTS, strict=True):
+            reached, at = result.values(cost.name), place + THICK * offset
+            mean = fmean(reached.values()) if reached else None
+            means.append(mean)
+            if mean is not None:
+                bars[cost.name].append((mean, at))
                 some = f" ({len(reached)} of {seeds} seeds)" if len(reached) < seeds else ""
-                words.append((bars[kind][-1][0], at, f"{bars[kind][-1][0]:,.0f} s{some}"))
+                words.append((mean, at, f"{mean:,.{cost.digits}f} s{some}"))
         if means == [None, None]:
             words.append((0.0, float(place), f"80 % not reached in {known[name][0].rounds} rounds"))
-        rows.append([shown, *(None if m is None else round(m, 1) for m in means), len(result.values("rounds_to_80"))])
+        rows.append([shown, *(None if m is None else round(m, 2) for m in means), len(result.values("rounds_to_80"))])
     if not rows:
         return None
     right = span([0.0, *(value for kind in bars.values() for value, _ in kind)])[1]
-    layers = [Layer("bars", (tuple(bars[kind]),), k, head) for k, (kind, head) in enumerate(COSTS.items())]
+    layers = [Layer("bars", (tuple(bars[cost.name]),), k, cost.head) for k, cost in enumerate(COSTS)]
     layers.append(Layer("words", (tuple((x, y) for x, y, _ in words),), texts=tuple(word for *_, word in words)))
     return Scene(
         ("seconds until 80 %", ""),
         ((0.0, 1.35 * right), (len(names) - 0.5, -0.5)),  # figures stand on the right of bars
         tuple(layers),
-        ("method", *(f"{head}, s" for head in COSTS.values()), "seeds that reach 80 %"),
+        ("method", *(f"{cost.head}, s" for cost in COSTS), "seeds that reach 80 %"),
         rows,
-        "By the paper's formulas, means over the seeds that reach 80 %.",
+        f"By the paper's formulas, means over the seeds that reach 80 %.{left_out(panel.cells, known)}",
         y_names=names,
     )
 
@@ -186,7 +195,8 @@ def similarities(panel: Panel, known: Known) -> Scene | None:
     spans = (0.0, max(x for x, _ in places)), span([y for _, y in places])
     heads = ("clients of", "round", "least", "mean", "largest")
     caption = "In the rounds that have a picture. Lines are means over pairs and seeds, bands go from least to largest."
-    return Scene(("round", "cosine of updates"), spans, tuple(layers), heads, rows, caption)
+    label = f"round{until(panel.cells[0], spans[0][1], known)}"
+    return Scene((label, "cosine of updates"), spans, tuple(layers), heads, rows, caption)
 
 
 def bounds(kept: Sequence[Sequence[float]]) -> tuple[float, ...]:
@@ -200,13 +210,3 @@ def bounds(kept: Sequence[Sequence[float]]) -> tuple[float, ...]:
         return ()
     least, mean, largest = zip(*some, strict=True)
     return min(least), fmean(mean), max(largest)
-
-
-def left_out(run: int, panel: Panel) -> str:
-    """How many cells are missing, if any are.
-
-    >>> left_out(1, Panel("", "over", ("p/t/r/a-1", "p/t/r/a-2")))
-    '1 of 2 cells were not run.'
-    """
-    missing = len(panel.cells) - run
-    return f"{missing} of {len(panel.cells)} cells were not run." if missing else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.recipes.figures.html_scenes import scene_figure
-from shoal.recipes.figures.mean_curves import SHOWN, curve_name, mean_curve
+from shoal.recipes.figures.mean_curves import SHOWN, curves_of
 from shoal.recipes.figures.points import TRAFFIC, groups_of, maps_of, spots
+from shoal.recipes.figures.ran import left_out
 from shoal.recipes.figures.scene_of import is_scene, scene_of
 from shoal.recipes.judging.relations import Known, judge
 from shoal.recipes.judging.statements import STATEMENTS
@@ -18,14 +18,17 @@ from shoal.recipes.pages.paper_pages import (
     HOW,
     VERDICTS,
     count_sentence,
-    left_sentences,
+    departure_sentence,
     one_column_rows,
+    opening,
+    panel_words,
     quantity_rows,
+    remarks_under,
     verdict_rows,
 )
 from shoal.recipes.pages.reasons import REASONS, reason_rows
+from shoal.recipes.pages.words import plain, sentences, tables
 from shoal.recipes.records import Panel, Paper, Table
-from shoal.recipes.store import usable
 from shoal.report import write
 from shoal.report.figure import Figure, NoFigure, axis, line, rounds_axis, text
 from shoal.report.headline import Sheet
@@ -35,6 +38,7 @@ from shoal.report.theme import colour, dash, symbol
 __all__ = ["page_of", "write_pages"]
 
 NOT_RUN = "none of its cells was run"
+CURVES = "Means over seeds, from the thinned curves in results/; straight between the rounds that are kept."
 MAPPED = "Of seed 0. Neighbours stay neighbours; distances between groups mean little."
 HEADS = ("row", "column", "quantity", "paper", "ours", "difference", "state", "departures", "note")
 BESIDE = "paper / ours"
@@ -65,7 +69,7 @@ def page_of(paper: Paper, known: Known) -> Page:
         What `shoal.report` renders.
     """
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
-    sections = [table_section(table, known) for table in paper.tables if table.cells or table.panels]
+    sections = [table_section(table, known) for table in paper.tables]
     sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), plain(HOW))]
     if rows := reason_rows(verdicts):
         sheets.append(Sheet("Behind those that do not hold", REASONS, rows))
@@ -74,16 +78,17 @@ def page_of(paper: Paper, known: Known) -> Page:
 
 
 def table_section(table: Table, known: Known) -> Section:
-    """A table of the paper: its figures, its cells as the paper has them, and one by one with what they are."""
+    """A table of the paper: its figures, its cells as the paper has them and one by one, what the docs say of it."""
     drawn = section("", [one for k, panel in enumerate(table.panels) for one in panel_figures(table, k, panel, known)])
-    sheets = grids(table, known)
+    counted = [f"{words}." for words in panel_words(table, known)]
+    under = [*remarks_under(table, known), *counted, *departure_sentence(table)]
+    sheets = [*grids(table, known), *tables(under)]
     if rows := sheet_rows(table, known):
-        left = plain(" ".join(left_sentences([(cell, known[cell.name][1]) for cell in table.cells])))
-        sheets.append(Sheet("Every cell, its departures and notes", HEADS, rows, left, folded=True))
-    if sheets:
-        sheets[0] = replace(sheets[0], note=" ".join(filter(None, (plain(table.about), sheets[0].note))))
+        sheets.append(Sheet("Every cell, its departures and notes", HEADS, rows, folded=True))
     name = table.name.split("/")[1]
-    return Section(f"{name}: {table.title}", drawn.figures, drawn.missing, sheets, label=name)
+    words, notes = sentences(opening(table)), sentences(under)
+    title = f"{name}: {table.title}"
+    return Section(title, drawn.figures, drawn.missing, sheets, label=name, words=words, notes=notes)
 
 
 def grids(table: Table, known: Known) -> list[Sheet]:
@@ -97,11 +102,6 @@ def grids(table: Table, known: Known) -> list[Sheet]:
 
 def sheet_of(title: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Sheet:
     return Sheet(title, ("", *heads), [[name, *texts] for name, texts in rows.items()])
-
-
-def plain(markdown: str) -> str:
-    """Without the marks of code."""
-    return markdown.replace("`", "")
 
 
 def sheet_rows(table: Table, known: Known) -> list[list[str]]:
@@ -145,8 +145,9 @@ def traffic_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
         for s in found
     ]
     rows: list[list[str | float | int | None]] = [[s.name, round(s.x), round(s.y, 3)] for s in found]
+    caption = f"Means over seeds, of the whole run.{left_out(panel.cells, known)}"
     layout = {"xaxis": axis(TRAFFIC[0], rangemode="tozero"), "yaxis": axis(TRAFFIC[1])}
-    return Figure(key, panel.title, "Means over seeds, of the whole run.", ("cell", *TRAFFIC), rows, traces, layout)
+    return Figure(key, panel.title, caption, ("cell", *TRAFFIC), rows, traces, layout)
 
 
 def map_figures(key: str, panel: Panel, known: Known) -> list[Figure | NoFigure]:
@@ -170,23 +171,14 @@ def map_figures(key: str, panel: Panel, known: Known) -> list[Figure | NoFigure]
 
 def panel_figure(key: str, panel: Panel, known: Known) -> Figure | NoFigure:
     """The curves of a panel, means over seeds."""
-    unit, scale = SHOWN[panel.curve]
     traces: list[dict[str, Any]] = []
     rows: list[list[str | float | int | None]] = []
-    for k, name in enumerate(panel.cells):
-        result = usable(*known[name])
-        if result is None:
-            continue
-        points = mean_curve(result, panel.curve)
-        if points:
-            label = curve_name(name, panel.cells)
-            x, y = [p[0] for p in points], [round(scale * p[1], 4) for p in points]
-            traces.append(line(x, y, text(label), colour(k), dash=dash(k)))
-            rows += [[label, a, b] for a, b in zip(x, y, strict=True)]
+    for k, label, points in curves_of(panel, known):
+        x, y = [t for t, _ in points], [round(v, 4) for _, v in points]
+        traces.append(line(x, y, text(label), colour(k), dash=dash(k)))
+        rows += [[label, a, b] for a, b in zip(x, y, strict=True)]
     if not traces:
         return NoFigure(key, panel.title, NOT_RUN)
-    missing = len(panel.cells) - len(traces)
-    caption = "Means over seeds, from the thinned curves in results/."
-    caption += f" {missing} of {len(panel.cells)} curves were not run." if missing else ""
+    caption, unit = CURVES + left_out(panel.cells, known), SHOWN[panel.curve][0]
     layout = {"xaxis": rounds_axis(), "yaxis": axis(unit)}
     return Figure(key, panel.title, caption, ("curve", "round", unit), rows, traces, layout)

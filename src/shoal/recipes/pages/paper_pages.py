@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shoal.recipes.figures.drawn import drawings
+from shoal.recipes.figures.ran import ran_of
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.choices import remarks
 from shoal.recipes.judging.relations import Known, Relation, Verdict, judge
@@ -63,29 +64,34 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
 def table_part(table: Table, known: Known) -> list[str]:
     """The heading of a table, what it is about, its cells, and what was not run."""
     name = table.name.split("/", 1)[1]
-    parts = [f"## {name}: {table.title}"]
-    if table.about:
-        parts.append(table.about)
-    if table.elsewhere:
-        shown = table.elsewhere.removeprefix("docs/")
-        link = f"[{shown}](../../{shown})" if table.elsewhere != shown else f"`{shown}`"
-        parts.append(f"See {link}.")
-    if not table.cells:
-        return [*parts, *panel_sentence(table, known)]
-    found = [(cell, known[cell.name][1]) for cell in table.cells]
+    parts = [f"## {name}: {table.title}", *opening(table)]
     if len(table.columns) == 1:
         parts += one_column_grid(table, known)
     else:
         parts += [piece for quantity in table.quantities for piece in quantity_grid(table, quantity, known)]
-    parts += [
-        *left_sentences(found),
-        *notes(table),
-        *remarks(table, known),
-        *extra_parts(table, known),
-        *panel_sentence(table, known),
-    ]
+    return [*parts, *remarks_under(table, known), *panel_sentence(table, known), *departure_sentence(table)]
+
+
+def opening(table: Table) -> list[str]:
+    """What a table is about, and where else it is shown; Markdown, for pages of HTML too."""
+    parts = [table.about] if table.about else []
+    if table.elsewhere:
+        shown = table.elsewhere.removeprefix("docs/")
+        link = f"[{shown}](../../{shown})" if table.elsewhere != shown else f"`{shown}`"
+        parts.append(f"See {link}.")
+    return parts
+
+
+def remarks_under(table: Table, known: Known) -> list[str]:
+    """What stands under the cells of a table: what was not run, and remarks; Markdown, for pages of HTML too."""
+    found = [(cell, known[cell.name][1]) for cell in table.cells]
+    return [*left_sentences(found), *notes(table), *remarks(table, known), *extra_parts(table, known)]
+
+
+def departure_sentence(table: Table) -> list[str]:
+    """The departures of all cells, each once."""
     links = ", ".join(departure_link(d) for d in dict.fromkeys(d for cell in table.cells for d in cell.departures))
-    return [*parts, f"Departures: {links}."] if links else parts
+    return [f"Departures: {links}."] if links else []
 
 
 def quantity_grid(table: Table, quantity: Quantity, known: Known) -> list[str]:
@@ -187,11 +193,15 @@ def panel_sentence(table: Table, known: Known) -> list[str]:
     """The pictures of a figure, means over seeds, and how to look at it more closely."""
     if not table.panels:
         return []
-    cells = dict.fromkeys(name for panel in table.panels for name in panel.cells)
-    ready = sum(has_runs(*known[name]) for name in cells)
     drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
-    shown = f"; {ready} of the {len(cells)} cells that it shows were run" if cells else ""
-    return [*drawn, f"`shoal reproduce {table.name} --list --html DIR` draws it{shown}."]
+    how = f"`shoal reproduce {table.name} --list --html DIR` draws it"
+    return [*drawn, f"{'; '.join([how, *panel_words(table, known)])}."]
+
+
+def panel_words(table: Table, known: Known) -> list[str]:
+    """How many of the cells that a figure shows were run; nothing of toys, which have none."""
+    cells = [name for panel in table.panels for name in panel.cells]
+    return [ran_of(cells, known)] if cells else []
 
 
 def departure_link(number: str) -> str:

@@ -9,9 +9,9 @@ from shoal.recipes.records import BEST, VALIDATION, Cell, Panel, Paper, Quantity
 
 LOSS = Quantity("best_test_loss", "test loss, least", digits=3)
 ROUNDS = Quantity("rounds_to_80", "rounds to 80 %", digits=0)
-COMP = Quantity("t_comp", "T_comp, s", digits=0)
+COMP = Quantity("t_comp", "T_comp, s", digits=2)
 COMM = Quantity("t_comm", "T_comm, s", digits=0)
-COMP_80 = Quantity("t_comp_to_80", "T_comp to 80 %, s", digits=0)
+COMP_80 = Quantity("t_comp_to_80", "T_comp to 80 %, s", digits=2)
 COMM_80 = Quantity("t_comm_to_80", "T_comm to 80 %, s", digits=0)
 
 TABLE1: dict[str, tuple[float, float, float | None]] = {  # accuracy, loss, rounds to 80 %

@@ -112,7 +112,9 @@ def cosines(folder: Folder) -> list[dict[str, Any]]:
 def maps(folder: Folder) -> list[dict[str, Any]]:
     """t-SNE maps of the clients in the first rounds, by the recorded distances; of seed 0 alone, to stay small.
 
-    Coordinates are hundredths of the largest one around the middle; `group` and `truth` have a letter for each client.
+    Coordinates are hundredths of the largest one around the middle, with two digits after the point: groups that are
+    far apart are small beside the distances between them, and with fewer digits their clients would fall together.
+    Earlier versions kept none. `group` and `truth` have a letter for each client.
     """
     if folder.config()["seed"] != 0:
         return []
@@ -120,11 +122,20 @@ def maps(folder: Folder) -> list[dict[str, Any]]:
     for row in folder.rows():
         seen = row.get("likeness")
         if row["round"] in MAPPED and seen and "group" in seen:
-            places_2N = np.array(neighbours(seen)[:2])
-            places_2N -= places_2N.mean(1, keepdims=True)
-            x, y = np.rint(100 * places_2N / (np.abs(places_2N).max() or 1.0)).astype(int).tolist()
+            x, y = around_middle(np.array(neighbours(seen)[:2]))
             letters = {kind: "".join(map(letter, seen[kind])) for kind in ("group", "truth") if kind in seen}
             found.append({"round": row["round"], **letters, "x": x, "y": y})
+    return found
+
+
+def around_middle(places_2N: Array) -> list[list[float]]:
+    """Places in hundredths of the largest coordinate around the middle.
+
+    >>> around_middle(np.array([[1.0, 5.0, 3.0], [7.0, 7.0, 7.0]]))
+    [[-100.0, 100.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    centred_2N = places_2N - places_2N.mean(1, keepdims=True)
+    found: list[list[float]] = (np.round(100 * centred_2N / (np.abs(centred_2N).max() or 1.0), 2) + 0.0).tolist()
     return found
 
 

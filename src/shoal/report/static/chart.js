@@ -143,16 +143,32 @@ const ShoalChart = (() => {
     }
   }
 
+  /* Markers as a legend shows them, in a box of 26 by 10; all others are discs. */
+  const MARKERS = {
+    square: "M8.5 .5h9v9h-9z",
+    diamond: "M13 0l5 5l-5 5l-5-5z",
+    "triangle-up": "M13 0l5.5 10h-11z",
+    "triangle-down": "M7.5 0h11l-5.5 10z",
+    cross: "M11.5 0h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z",
+    x: "M10 0l3 3l3-3l2 2l-3 3l3 3l-2 2l-3-3l-3 3l-2-2l3-3l-3-3z",
+    star: "M13 0l1.3 3.6h3.8l-3 2.3l1.1 3.7l-3.2-2.2l-3.2 2.2l1.1-3.7l-3-2.3h3.8z",
+    hexagon: "M13 0l4.3 2.5v5l-4.3 2.5l-4.3-2.5v-5z",
+    pentagon: "M13 0l5 3.8l-1.9 6.2h-6.2l-1.9-6.2z",
+  };
+
   function swatch(trace) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("width", "26");
     svg.setAttribute("height", "10");
     const solid = trace.type === "bar" || trace.mode === "markers" || trace.stackgroup;
-    const shape = document.createElementNS("http://www.w3.org/2000/svg", solid ? "rect" : "line");
+    const path = trace.mode === "markers" ? MARKERS[trace.marker.symbol] : undefined;
+    const shape = document.createElementNS("http://www.w3.org/2000/svg", path ? "path" : solid ? "rect" : "line");
     const color = themed((trace.mode === "markers" || trace.type === "bar" ? trace.marker : trace.line).color);
     const ring = trace.marker && trace.marker.line && trace.marker.line.width > 1 ? themed(trace.marker.line.color) : null;
     const dashes = { dash: "5 3", dot: "2 2", dashdot: "6 2 2 2", longdash: "9 3", longdashdot: "9 2 2 2" };
-    const look = solid
+    const look = path
+      ? { d: path, fill: color, stroke: ring || "none", "stroke-width": 1.6 }
+      : solid
       ? { x: 8, y: 0, width: 10, height: 10, rx: ring || trace.mode === "markers" ? 5 : 2, fill: color, stroke: ring || "none", "stroke-width": 1.6 }
       : { x1: 0, x2: 26, y1: 5, y2: 5, stroke: color, "stroke-width": trace.line.width > 2.3 ? 3 : 2, "stroke-dasharray": dashes[trace.line.dash] || "none" };
     for (const [k, v] of Object.entries(look)) shape.setAttribute(k, v);
