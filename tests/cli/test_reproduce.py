@@ -146,7 +146,7 @@ def test_a_page_is_written_beside_the_table(shoal: Shoal) -> None:
 def test_a_file_where_the_folder_of_pages_should_be_is_a_sentence(shoal: Shoal) -> None:
     Path("pages").write_text("")
     found = shoal("reproduce", "toy", "--list", "--html", "pages")
-    assert found.exit_code == 4 and "choose another one with --html DIR" in found.stderr
+    assert found.exit_code == 4 and "choose another --html DIR" in found.stderr and not found.stdout
 
 
 @pytest.mark.usefixtures("toy")
@@ -183,6 +183,7 @@ def test_markdown(shoal: Shoal) -> None:
         (["--budget", "9s"], "shoal: --budget is about runs, and none is asked for"),
         (["toy", "--list", "--again"], "shoal: --again is about runs and does not go with --list, which runs nothing"),
         (["toy", "--list", "--budget", "9s"], "shoal: --budget is about runs and does not go with --list"),
+        (["toy", "--relations", "rows=classes-1"], "shoal: rows= chooses cells, and --relations shows statements"),
         (["toy", "--relations", "--keep"], "shoal: --keep is about runs and does not go with --relations"),
         (["toy", "columns=fedavg", "columns=local"], "shoal: columns= is given twice; write columns=fedavg,local"),
         (["toy", "seeds=1", "seeds=2"], "shoal: seeds= is given twice; leave one out"),

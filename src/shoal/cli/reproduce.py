@@ -13,7 +13,7 @@ import typer
 
 from shoal.cli.console import echo, err, out
 from shoal.cli.failures import Interrupted, guarded
-from shoal.cli.reproduce_words import Asked, refuse_idle, seconds_of
+from shoal.cli.reproduce_words import Asked, refuse_cells, refuse_idle, seconds_of
 from shoal.errors import ShoalError
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def reproduce(
     from shoal.cli.reproduce_tables import show_list, show_statements, show_tables
     from shoal.recipes import PAPERS
     from shoal.recipes.choose import cells_named, cells_of, tables_named, tables_with
+    from shoal.recipes.runs.play import check_writable
     from shoal.recipes.store import Store
 
     asked = Asked.read(words or ())
@@ -88,11 +89,15 @@ def reproduce(
     runs = bool(asked.tables) and not idle
     if not runs:
         refuse_idle({"--budget": budget, "--again": again, "--keep": keep}, idle)
-    if not asked.tables and not listing:
+    if relations:
+        refuse_cells({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
+    elif not asked.tables and not listing:
         refuse_idle({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
     tables, store = tables_named(PAPERS, asked.tables), Store(results)
     cells = cells_named(cells_of(PAPERS, tables), asked.rows, asked.columns)
     tables = tables_with(tables, cells) if asked.rows or asked.columns else tables
+    if html is not None:
+        check_writable(html, "--html")
     failed: tuple[str, ...] = ()
     if runs:
         failed = run_cells(cells, tables, store, asked, work, seconds, again, keep, quiet)

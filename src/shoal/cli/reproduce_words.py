@@ -119,3 +119,15 @@ def refuse_idle(given: Mapping[str, Any], instead: str = "") -> None:
         raise BadInput(f"{word} is about runs and does not go with {instead}, which runs nothing; leave one out")
     if word is not None:
         raise BadInput(f"{word} is about runs, and none is asked for; name a table, such as flexcfl/table3")
+
+
+def refuse_cells(given: Mapping[str, Any]) -> None:
+    """A sentence if cells are chosen where statements are asked for, which are of whole tables.
+
+    >>> refuse_cells({"rows=": ("mnist-mclr",), "seeds=": None})
+    Traceback (most recent call last):
+    shoal.errors.BadInput: rows= chooses cells, and --relations shows statements of whole tables; leave one out
+    """
+    word = next((word for word, value in given.items() if value), None)
+    if word is not None:
+        raise BadInput(f"{word} chooses cells, and --relations shows statements of whole tables; leave one out")

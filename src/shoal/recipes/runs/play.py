@@ -24,7 +24,7 @@ from shoal.store.environment import environment
 from shoal.store.folder import Folder
 from shoal.version import __version__
 
-__all__ = ["Outcome", "jobs", "play"]
+__all__ = ["Outcome", "check_writable", "jobs", "play"]
 
 Watch = Callable[["Job", int, int], Sequence[Observer]]  # the job, its number, how many -> who watches its run
 
