@@ -163,6 +163,8 @@ def test_a_pair_without_exclusive_labels_is_passed_over_alone() -> None:
         assert [set(e["clients"]) for e in events] == mixed
         met += len(mixed)
         late += sum(found.index(pair) > 0 for pair in mixed)
+        _, first = SwapPart(p=1, early_end=True)(t, fed, None, KEY)  # as the paper's code: until the first other pair
+        assert [set(e["clients"]) for e in first] == [*takewhile(mixed.__contains__, found)]
     assert met > 100 and late > 50
 
 

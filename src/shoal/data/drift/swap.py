@@ -75,6 +75,7 @@ class SwapPart:
     Args:
         p: The probability of a pair to swap.
         who: `all`, or `warm`: clients that have a group.
+        early_end: Whether the first pair without two such labels ends the round's swaps, as in the paper's code.
 
     >>> y = {"a": [0, 0, 1, 1], "b": [0, 0, 2, 2]}
     >>> fed = Federation.from_arrays({c: (np.eye(4), v, np.eye(4), v) for c, v in y.items()})
@@ -85,6 +86,7 @@ class SwapPart:
 
     p: float = 0.05
     who: Who = "all"
+    early_end: bool = False
     name: ClassVar[str] = "swap-part"
     cumulative: ClassVar[bool] = True
 
@@ -103,6 +105,8 @@ class SwapPart:
                 continue
             gives = _exclusive(federation, a, b), _exclusive(federation, b, a)
             if not all(gives):
+                if self.early_end:
+                    break
                 continue
             labels = [choices[rng.integers(len(choices))] for choices in gives]
             for split in rows:

@@ -42,6 +42,13 @@ three quarters and all. The code takes each share of what is left of the samples
 three thirty-seconds ([D22](departures.md#d22)), and plays the group cold start on all of them
 ([D23](departures.md#d23)). `drift=incremental:shrinking=true:cold_start_on_full_data=true` imitates both.
 """
+ENDING = """## FlexCFL: swaps of a round end early
+
+Under swap part two clients exchange the samples of a label each, and a pair without two such labels cannot. In the code
+such a pair ends the swaps of the round, where it should be passed over ([D21](departures.md#d21)).
+`drift=swap-part:0.05:early_end=true` imitates it. Together with shared images, below, and the first client's update,
+above, IFCA comes near to the paper's figure of FEMNIST-MCLR:
+"""
 DRIFTING = ("fedavg", "ifca", "ifca-first", "fesem", "fesem-first", "fedgroup", "flexcfl", "flexcfl-counts")
 FALLING = {"mnist-mclr": "MNIST-MCLR", "femnist-mclr-shared": "FEMNIST-MCLR with shared images"}
 SHARED = """## FEMNIST: clients share images
@@ -95,6 +102,7 @@ def page(known: Known, extras: Extras) -> str:
     Returns:
         Markdown.
     """
+    ending = twins("flexcfl/table4-swap-part", FALLING, "-early-end", DRIFTING, known)
     falling = twins("flexcfl/table4-incremental", FALLING, "-shrinking", DRIFTING, known)
     letters = twins(T3, LETTERS, "-shared", ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl"), known)
     spread = ["samples of a client, standard deviation (FedProx: 106)", *beside(*DEALT, known, "size_std", 1.0)]
@@ -102,6 +110,7 @@ def page(known: Known, extras: Extras) -> str:
     sizes = [spread, *twins(T3, {"mnist-mclr": "MNIST-MCLR"}, "-sigma1.55", columns, known)]
     parts = [
         *(HEAD.strip(), FIRST.strip(), *first_client(known), *first_weights(known), *shift_test(known)),
+        *(ENDING.strip(), grid(("row and column", "paper", "all pairs", "ended early", CHANGE), ending)),
         *(SHRINK.strip(), grid(("row and column", "paper", "more data", "fewer data", CHANGE), falling)),
         *(SHARED.strip(), grid((WHERE, "paper", "no shared images", "shared images", CHANGE), letters)),
         *(*groups_apart(known), *between_groups(known), SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES),

@@ -22,7 +22,7 @@ from shoal.recipes.papers.flexcfl_columns import (
     REMARKED,
     ROWS,
     STATIC,
-    shrinking,
+    rows_in_code,
     sweep_of,
 )
 from shoal.recipes.papers.flexcfl_figures import TABLE3, TABLE4
@@ -40,10 +40,7 @@ def table3() -> tuple[Cell, ...]:
 def table4(drift: str) -> tuple[Cell, ...]:
     """The cells of Table 4 under one drift."""
     keys, departures = DRIFTS[drift]
-    rows = {name: replace(row, seeds=None) for name, row in ROWS.items()}
-    if drift == "incremental":
-        names = ("mnist-mclr", "femnist-mclr-shared")
-        rows |= {f"{name}-shrinking": replace(shrinking(name), seeds=None) for name in names}
+    rows = {name: replace(row, seeds=None) for name, row in (ROWS | rows_in_code(drift)).items()}
     columns = {"fedavg": ONE_MODEL["fedavg"], **IFCA_FESEM, **MOVING}
     common = {**COMMON, "drift": keys}
     name = f"flexcfl/table4-{drift}"
