@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shoal.recipes import PAPERS
 from shoal.recipes.judging.relations import Known
+from shoal.recipes.pages.as_in_code import code_rows, in_code, lines
 from shoal.recipes.pages.duan_code import groups_apart
 from shoal.recipes.pages.extra_pages import read_extras
 from shoal.recipes.pages.first_client import METHODS, ROWS, TABLES, distances, says
@@ -47,8 +48,17 @@ def test_rows_of_all_drifts_count_where_both_were_run() -> None:
         ran = row == "synthetic" and not (table == "table3" and column.endswith("-first"))
         runs = {0: {"complete": True, "figures": {"best_accuracy": value}}}
         known[name] = (cell, Result(cell.settings, runs) if ran else None)
-    found = distances("fesem", known)
+    found = distances("fesem", [f"{table}/{row}" for table in TABLES for row in ROWS], known)
     assert [tuple(round(d, 6) for d in pair) for pair in found] == [(6.0, 1.0)] * 3
+
+
+def test_every_row_as_in_the_code_is_a_cell_and_its_columns_are_other_ones() -> None:
+    known: Known = {c.name: (c, None) for paper in PAPERS.values() for table in paper.tables for c in table.cells}
+    found = [*lines(known)]
+    assert len({one.where for one in found}) == 8 and len(found) == 2 * 8 + 6 * 6 - 2  # of two slips
+    rows = {other for *_, other in code_rows()}
+    assert {"mnist-mclr-early-end", "femnist-mclr-shared-shrinking", "femnist-mclr-shared"} <= rows
+    assert in_code("flexcfl-eta_g", "flexcfl/table4-swap-part") == "flexcfl-eta_g-counts"
 
 
 def test_slips_are_computed_from_the_printed_tables() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Known
+from shoal.recipes.pages.as_in_code import as_in_code
 from shoal.recipes.pages.beside import CHANGE, beside, shown, twin
 from shoal.recipes.pages.duan_code import between_groups, first_weights, groups_apart
 from shoal.recipes.pages.extra_pages import Extras
@@ -109,7 +110,14 @@ def page(known: Known, extras: Extras) -> str:
     columns = ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
     sizes = [spread, *twins(T3, {"mnist-mclr": "MNIST-MCLR"}, "-sigma1.55", columns, known)]
     parts = [
-        *(HEAD.strip(), FIRST.strip(), *first_client(known), *first_weights(known), *shift_test(known)),
+        *(
+            HEAD.strip(),
+            *as_in_code(known),
+            FIRST.strip(),
+            *first_client(known),
+            *first_weights(known),
+            *shift_test(known),
+        ),
         *(ENDING.strip(), grid(("row and column", "paper", "all pairs", "ended early", CHANGE), ending)),
         *(SHRINK.strip(), grid(("row and column", "paper", "more data", "fewer data", CHANGE), falling)),
         *(SHARED.strip(), grid((WHERE, "paper", "no shared images", "shared images", CHANGE), letters)),
