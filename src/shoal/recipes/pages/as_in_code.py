@@ -23,8 +23,8 @@ SLIPS = ("femnist-mclr/flexcfl-eta_g under swap part", "femnist-mclr/flexcfl-eta
 LEFT_OUT = (
     "Left out are two figures of the paper that seem slips (FEMNIST-MCLR with eta_g = 5, below). Column by column:"
 )
-NAMES = {"mnist-mclr": "MNIST-MCLR", "femnist-mclr": "FEMNIST-MCLR"}
-CODE_ROWS = {"mnist-mclr": "mnist-mclr", "femnist-mclr": "femnist-mclr-shared"}
+NAMES = {"mnist-mclr": "MNIST-MCLR", "mnist-mlp": "MNIST-MLP", "femnist-mclr": "FEMNIST-MCLR"}
+CODE_ROWS = {"mnist-mclr": "mnist-mclr", "mnist-mlp": "mnist-mlp", "femnist-mclr": "femnist-mclr-shared"}
 STILL = ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl", "flexcfl-eta_g")
 MOVING = ("fedavg", "ifca", "fesem", "fedgroup", "flexcfl", "flexcfl-eta_g")
 TABLES = {  # what is played, its table, its columns, and the end of the rows that are as in the code

@@ -56,7 +56,7 @@ def first_client(known: Known) -> list[str]:
         *parts,
         "Which of both the paper's figures are nearer to, over the rows that were run, without shared images:",
         listed(plain, known),
-        "And over rows of softmax regression that have all else as in the code, the drift and of FEMNIST the images:",
+        "And over rows that have all else as in the code, the drift and of FEMNIST the images:",
         listed(others, known),
         *remark(known),
     ]

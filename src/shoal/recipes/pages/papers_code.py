@@ -51,7 +51,11 @@ such a pair ends the swaps of the round, where it should be passed over ([D21](d
 above, IFCA comes near to the paper's figure of FEMNIST-MCLR:
 """
 DRIFTING = ("fedavg", "ifca", "ifca-first", "fesem", "fesem-first", "fedgroup", "flexcfl", "flexcfl-counts")
-FALLING = {"mnist-mclr": "MNIST-MCLR", "femnist-mclr-shared": "FEMNIST-MCLR with shared images"}
+FALLING = {
+    "mnist-mclr": "MNIST-MCLR",
+    "mnist-mlp": "MNIST-MLP",
+    "femnist-mclr-shared": "FEMNIST-MCLR with shared images",
+}
 SHARED = """## FEMNIST: clients share images
 
 The script that deals letters to clients goes back to the first image of a class whenever there is room left, where it

@@ -127,12 +127,12 @@ IN_CODE: dict[str, tuple[str, str, str]] = {  # drifts as the authors' code play
 
 
 def rows_in_code(drift: str) -> dict[str, Row]:
-    """Two rows under a drift as the authors' code plays it; none where it plays it as the text says."""
+    """Some rows under a drift as the authors' code plays it; none where it plays it as the text says."""
     if drift not in IN_CODE:
         return {}
     end, keys, said = IN_CODE[drift]
     found = {}
-    for name in ("mnist-mclr", "femnist-mclr-shared"):
+    for name in ("mnist-mclr", "mnist-mlp", "femnist-mclr-shared"):
         row = ROWS[name]
         note = "; ".join(filter(None, (row.note, said)))
         found[f"{name}-{end}"] = replace(row, keys={**row.keys, "drift": keys}, note=note, twin=row.twin or name)
