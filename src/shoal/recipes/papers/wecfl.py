@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shoal.recipes.papers.wecfl_figures import TABLE2, TABLE5, Figures
@@ -43,6 +44,7 @@ OVERLAP = (
 MU = 0.95
 FC = {"cluster_params": "fc"}
 CIFAR32, FMNIST = "wecfl/table2-cifar-classes", "wecfl/table2-fmnist-dirichlet"
+CIFAR01 = "wecfl/table2-cifar-dirichlet"
 SEEDS = 3  # the paper has five
 
 METHODS: dict[str, tuple[dict[str, Any], str, float, tuple[str, ...]]] = {  # keys, key of the number K, cost
@@ -98,6 +100,18 @@ def part(table: str, data: str, partition: str, figures: Figures) -> tuple[Cell,
     )
 
 
+def by_kmeans(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """FeSEM and WeCFL with K = 10 whose first groups are by k-means of solutions, one seed."""
+    note = "first groups by k-means of what clients learnt, which large clients draw to themselves"
+    return tuple(
+        replace(
+            one, column=f"{one.column}-kmeans", keys={**one.keys, "init": "kmeans"}, seeds=1, note=note, of=one.name
+        )
+        for one in cells
+        if one.row == "k10" and one.column in ("fesem", "wecfl")
+    )
+
+
 def tables(name: str, title: str, partitions: dict[str, str], figures: dict[str, Figures]) -> list[Table]:
     """The four parts of a table."""
     found = []
@@ -105,6 +119,7 @@ def tables(name: str, title: str, partitions: dict[str, str], figures: dict[str,
         data, kind = key.split("-")
         full = f"wecfl/{name}-{key}"
         cells = part(full, data, partitions[kind], printed)
+        cells = (*cells, *by_kmeans(cells)) if full == CIFAR01 else cells
         shown = f"{title}: {DATA[data][0]['data']}, {partitions[kind]}"
         page = "docs/results/earlier.md" if full == FMNIST else ""
         about = OVERLAP if partitions[kind] == CLUSTER_WISE["classes"] else ""
