@@ -7,8 +7,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 
+from shoal.data import build
+from shoal.errors import DataMissing
+from shoal.measures.l2 import squared_l2
 from shoal.recipes import PAPERS
 from shoal.recipes.judging.derived import DERIVED, values_of
 from shoal.recipes.judging.relations import Known, Relation, Verdict, decided, judge, known_cells, within
@@ -21,6 +25,7 @@ from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.papers.cfl import RATE
 from shoal.recipes.records import Cell, Quantity
 from shoal.recipes.store import Result, Store
+from shoal.seeds import Key
 
 KNOWN = {cell.name: (cell, None) for paper in PAPERS.values() for table in paper.tables for cell in table.cells}
 
@@ -268,6 +273,18 @@ def test_what_is_before_a_split_is_not_of_its_round() -> None:
     result = Result({}, {0: {**run, "splits": [{"round": 50}]}, 1: run})
     assert values_of("accuracy_before_split", result) == {0: 0.19, 1: 0.29}
     assert values_of("gain_at_split", result) == {0: pytest.approx(0.09)}
+
+
+def test_one_client_of_wecfls_cifar_clusters_is_drawn_nearer_to_another_one() -> None:
+    """What `wecfl/ari-cifar-dirichlet` names as its cause."""
+    try:
+        federation = build("cifar10", "cluster-dirichlet", Key(0))
+    except DataMissing as reason:
+        pytest.skip(str(reason))
+    labels_NC = np.array([np.bincount(federation.client(c)("train")[1], minlength=10) for c in federation.ids])
+    shares_NC, planted_N = labels_NC / labels_NC.sum(1, keepdims=True), np.asarray(federation.truth)
+    means_KC = np.array([shares_NC[planted_N == k].mean(0) for k in range(10)])
+    assert (squared_l2(shares_NC, means_KC).argmin(1) != planted_N).sum() == 1
 
 
 def test_causes_say_how_we_know() -> None:
