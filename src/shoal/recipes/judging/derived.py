@@ -138,6 +138,16 @@ def unrest(run: Run) -> float | None:
     return float(fmean(abs(b - a) for a, b in pairwise(values))) if len(values) > 1 else None
 
 
+def climb(run: Run) -> float | None:
+    """Rounds from the first test with 10 % to the first with 70 %.
+
+    >>> climb({"curves": {"round": [1, 2, 4, 9], "accuracy": [0.05, 0.1, 0.5, 0.7]}})
+    7.0
+    """
+    start, end = (next((t for t, v in curve_of(run, "accuracy") if v >= least), None) for least in (0.1, 0.7))
+    return None if start is None or end is None else float(end - start)
+
+
 def first_split(run: Run) -> float:
     """The round of the first split; infinite if there is none."""
     return float(min((split["round"] for split in run.get("splits", ())), default=math.inf))
@@ -246,6 +256,7 @@ DERIVED: dict[str, Callable[[Run], float | None]] = {
     "share_of_sending": share_of_sending,
     "loss_rise": loss_rise,
     "unrest": unrest,
+    "climb": climb,
     "accuracy_before_split": accuracy_before_split,
     "gain_at_split": gain_at_split,
     "gap_before_split": gap_before_split,
