@@ -100,6 +100,15 @@ def seconds_of(text: str) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
+def first_given(given: Mapping[str, Any]) -> str | None:
+    """The first word that has a value.
+
+    >>> first_given({"rows=": (), "seeds=": 2}), first_given({"--keep": False})
+    ('seeds=', None)
+    """
+    return next((word for word, value in given.items() if value), None)
+
+
 def refuse_idle(given: Mapping[str, Any], instead: str = "") -> None:
     """A sentence if something is given that is about runs, and nothing would be run.
 
@@ -114,7 +123,7 @@ def refuse_idle(given: Mapping[str, Any], instead: str = "") -> None:
     Traceback (most recent call last):
     shoal.errors.BadInput: --again is about runs and does not go with --list, which runs nothing; leave one out
     """
-    word = next((word for word, value in given.items() if value), None)
+    word = first_given(given)
     if word is not None and instead:
         raise BadInput(f"{word} is about runs and does not go with {instead}, which runs nothing; leave one out")
     if word is not None:
@@ -128,6 +137,6 @@ def refuse_cells(given: Mapping[str, Any]) -> None:
     Traceback (most recent call last):
     shoal.errors.BadInput: rows= chooses cells, and --relations shows statements of whole tables; leave one out
     """
-    word = next((word for word, value in given.items() if value), None)
+    word = first_given(given)
     if word is not None:
         raise BadInput(f"{word} chooses cells, and --relations shows statements of whole tables; leave one out")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from shoal.recipes.figures.ran import until
+from shoal.recipes.judging.derived import curve_of
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import Panel
 from shoal.recipes.store import Result, usable
@@ -79,11 +80,7 @@ def mean_curve(result: Result, curve: str) -> list[tuple[int, float]]:
     >>> mean_curve(Result({}, runs), "accuracy")
     [(1, 0.5), (2, 0.7)]
     """
-    seeds = []
-    for seed in result.seeds_done or result.runs:
-        kept = result.runs[seed]["curves"]
-        pairs = zip(kept.get("round", ()), kept.get(curve, ()), strict=False)
-        seeds.append({t: v for t, v in pairs if v is not None})
+    seeds = [dict(curve_of(result.runs[seed], curve)) for seed in result.seeds_done or result.runs]
     return [(t, fmean(between(points, t) for points in seeds)) for t in shared_rounds(seeds)]
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from shoal.recipes.store import Result
 
-__all__ = ["DERIVED", "values_of"]
+__all__ = ["DERIVED", "curve_of", "values_of"]
 
 Run = Mapping[str, Any]
 EARLY = 1 / 3  # of the rounds of a run: by then it shows how fast accuracy rises
 
 
-def curve_of(run: Run, name: str) -> list[tuple[float, float]]:
+def curve_of(run: Run, name: str) -> list[tuple[int, float]]:
     """Rounds and values of a curve, where there are any.
 
     >>> curve_of({"curves": {"round": [1, 3], "accuracy": [None, 0.4]}}, "accuracy")
@@ -170,8 +170,8 @@ def gain_at_split(run: Run) -> float | None:
     >>> round(gain_at_split({"curves": {"round": [5, 10], "accuracy": [0.1, 0.4]}, "splits": [{"round": 10}]}), 6)
     0.3
     """
-    before, split = accuracy_before_split(run), dict(curve_of(run, "accuracy")).get(first_split(run))
-    return None if before is None or split is None else split - before
+    before, split = accuracy_before_split(run), [v for t, v in curve_of(run, "accuracy") if t == first_split(run)]
+    return None if before is None or not split else split[0] - before
 
 
 def gap_before_split(run: Run) -> float | None:

@@ -33,8 +33,6 @@ def table1() -> list[Relation]:
             ratio=True,
             most=0.5,
         ),
-    ]
-    found += [
         Relation(
             "fedgroup/table1-discrepancy",
             "and lower the discrepancy itself",

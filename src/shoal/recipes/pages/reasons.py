@@ -45,9 +45,7 @@ def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
         told = [telling(what, places) for what, places in by_place([known[name] for name in names]).items()]
         why = " ".join(filter(None, (some[0].relation.why, *told)))
         guess = bool(names) and all(known[name].says == "not run" for name in names)
-        rows.append(
-            ["; ".join(says), f"{'supposed: ' if guess else ''}{cause}" if cause else "cause not known yet", why]
-        )
+        rows.append(["; ".join(says), f"{'supposed: ' if guess else ''}{cause or 'cause not known yet'}", why])
     return rows
 
 
