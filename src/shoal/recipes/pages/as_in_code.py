@@ -9,6 +9,7 @@ from statistics import fmean
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.beside import by_seed, spread
+from shoal.recipes.papers.flexcfl_columns import IN_CODE
 
 __all__ = ["as_in_code", "code_rows"]
 
@@ -30,8 +31,8 @@ MOVING = ("fedavg", "ifca", "fesem", "fedgroup", "flexcfl", "flexcfl-eta_g")
 TABLES = {  # what is played, its table, its columns, and the end of the rows that are as in the code
     "without drift": ("flexcfl/table3", STILL, ""),
     "swap all": ("flexcfl/table4-swap-all", MOVING, ""),
-    "swap part": ("flexcfl/table4-swap-part", MOVING, "-early-end"),
-    "incremental": ("flexcfl/table4-incremental", MOVING, "-shrinking"),
+    "swap part": ("flexcfl/table4-swap-part", MOVING, f"-{IN_CODE['swap-part'][0]}"),
+    "incremental": ("flexcfl/table4-incremental", MOVING, f"-{IN_CODE['incremental'][0]}"),
 }
 
 

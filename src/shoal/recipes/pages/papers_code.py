@@ -14,6 +14,7 @@ from shoal.recipes.pages.first_client import first_client
 from shoal.recipes.pages.paper_pages import MADE
 from shoal.recipes.pages.shift_test import shift_test
 from shoal.recipes.pages.slips import slips
+from shoal.recipes.papers.flexcfl_columns import IN_CODE
 
 __all__ = ["page"]
 
@@ -107,8 +108,10 @@ def page(known: Known, extras: Extras) -> str:
     Returns:
         Markdown.
     """
-    ending = twins("flexcfl/table4-swap-part", FALLING, "-early-end", DRIFTING, known)
-    falling = twins("flexcfl/table4-incremental", FALLING, "-shrinking", DRIFTING, known)
+    ending, falling = (
+        twins(f"flexcfl/table4-{drift}", FALLING, f"-{IN_CODE[drift][0]}", DRIFTING, known)
+        for drift in ("swap-part", "incremental")
+    )
     letters = twins(T3, LETTERS, "-shared", ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl"), known)
     spread = ["samples of a client, standard deviation (FedProx: 106)", *beside(*DEALT, known, "size_std", 1.0)]
     columns = ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
