@@ -90,14 +90,18 @@ def test_the_commit_is_that_of_the_file(tmp_path: Path, monkeypatch: pytest.Monk
         return done.stdout.strip()
 
     monkeypatch.delenv("GIT_DIR", raising=False)
-    source, other = tmp_path / "source.py", tmp_path / "installed.py"
+    (tmp_path / "code").mkdir()
+    source, other, result = (tmp_path / name for name in ("code/source.py", "code/installed.py", "result.json"))
     source.write_text("1")
+    result.write_text("{}")
     assert commit(source) is None  # no checkout
     git("init", "-q")
-    git("add", "source.py")
+    git("add", "code/source.py", "result.json")
     git("commit", "-qm", "first")
     other.write_text("2")
     assert commit(source) == git("rev-parse", "HEAD")[:12]
     assert commit(other) is None  # inside a checkout, but not of it
+    result.write_text("[]")
+    assert commit(source) == git("rev-parse", "HEAD")[:12]  # what it wrote is not what it is
     source.write_text("3")
     assert commit(source) == f"{git('rev-parse', 'HEAD')[:12]}-dirty"

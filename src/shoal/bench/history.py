@@ -109,7 +109,10 @@ def history_line(document: Document) -> dict[str, Any]:
 
 
 def commit(source: Path) -> str | None:
-    """The commit of a checkout to which a file belongs, marked if something was changed since; None: there is none."""
+    """The commit of a checkout to which a file belongs, marked if something in its folder changed; None: no checkout.
+
+    What lies elsewhere, such as results that came in since, is not the code.
+    """
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=source.parent, capture_output=True, text=True, check=True)
@@ -117,7 +120,8 @@ def commit(source: Path) -> str | None:
 
     try:
         git("ls-files", "--error-unmatch", source.name)  # an installed package may lie inside a checkout of others
-        return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
+        return git("rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return None
 

@@ -32,6 +32,7 @@ class Shape(StrEnum):
     text = "text"
     markdown = "markdown"
     json = "json"
+    csv = "csv"
 
 
 Words = Annotated[
@@ -43,7 +44,9 @@ Words = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-ShapeOption = Annotated[Shape, typer.Option("--format", help="text, markdown, or json for programs.")]
+ShapeOption = Annotated[
+    Shape, typer.Option("--format", help="text, markdown, json for programs, csv with a line for every value.")
+]
 Budget = Annotated[str | None, typer.Option(metavar="TIME", help="Stop cleanly after 90s, 150m or 8h.")]
 ListOption = Annotated[bool, typer.Option("--list", help="Only show what there is; run nothing.")]
 Again = Annotated[bool, typer.Option("--again", help="Make cells anew that were made with other settings.")]
@@ -110,7 +113,7 @@ def reproduce(
     else:
         show_list(tables, cells, store, asked.seeds, format)
     if html is not None:
-        show_written(pages_of(asked.tables, store, html), err() if format == Shape.json else out())
+        show_written(pages_of(asked.tables, store, html), err() if format in (Shape.json, Shape.csv) else out())
     if failed:
         raise ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
+from shoal.cli.reproduce_csv import LONG, curve_rows, figure_rows, whole_rows
 from shoal.cli.reproduce_json import json_lines, verdict_document
+from shoal.cli.tables import as_csv
 from shoal.recipes.choose import row_of_table
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Verdict, judge, known_cells
@@ -15,6 +17,7 @@ from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages.paper_pages import VERDICTS, count_sentence, verdict_rows
 from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.runs.pace import Paces, minutes_left, paces
+from shoal.recipes.store import usable
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
@@ -31,6 +34,9 @@ def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seed
     lines = [list_line(t, shown_under(t, [t], cells), store, seeds, known) for t in tables]
     if shape == "json":
         emit({"kind": "recipes", "tables": lines})
+        return
+    if shape == "csv":
+        print(as_csv(*whole_rows(lines)), end="")
         return
     heads = ("table", "cells", "done", "partial", "not run", "cannot", "time left", "shows")
     rows = [
@@ -113,6 +119,9 @@ def every_cell() -> list[Cell]:
 
 def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
     """The cells, ours beside the paper's."""
+    if shape == "csv":
+        print(as_csv(LONG, [*long_rows(tables, cells, store)]), end="")
+        return
     found = verdicts_of([t.name for t in tables], store, cells)
     if shape == "json":
         lines = [line for t in tables for line in json_lines(t, shown_under(t, tables, cells), store, seeds)]
@@ -129,6 +138,15 @@ def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, se
         echo(out(), f"{words}\n")
     if found:
         print_verdicts(found, shape)
+
+
+def long_rows(tables: Sequence[Table], cells: Sequence[Cell], store: Store) -> Iterator[list[Any]]:
+    """Every value of some tables and figures, a line each."""
+    stored = {cell.name: (cell, found) for cell in cells if (found := usable(cell, store.load(cell)))}
+    for table in tables:
+        mine = (cell.name for cell in shown_under(table, tables, cells))
+        yield from figure_rows(table, [stored[name] for name in mine if name in stored])
+        yield from curve_rows(table, stored)
 
 
 def remarks_of(table: Table, cells: Sequence[Cell]) -> list[str]:
@@ -180,6 +198,8 @@ def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
     rows = verdict_rows(found)
     if shape == "json":
         emit({"kind": "statements", "statements": [verdict_document(v) for v in found]})
+    elif shape == "csv":
+        print(as_csv(*whole_rows([verdict_document(v) for v in found])), end="")
     else:
         drawn = grid(VERDICTS, rows) if shape == "markdown" else aligned(VERDICTS, rows)
         echo(out(), "\n\n".join([drawn, count_sentence(found), *reasons(found)]))

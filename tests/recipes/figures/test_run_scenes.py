@@ -130,6 +130,18 @@ def test_similarities_by_round() -> None:
         assert scene_of(panel, {cell.name: (cell, bare)}) is None
 
 
+def test_cosines_inside_groups_and_between_them() -> None:
+    kept = [{"round": 5, "within": [0.996, 0.999, 1.0], "between": [0.87, 0.92, 0.96]}]
+    cell = Cell("p/t", "r", "a", "wecfl", {"rounds": 50})
+    known = {cell.name: (cell, Result(cell.settings, {0: {"complete": True, "cosines": kept}}))}
+    scene = scene_of(Panel("C", "cosines", tuple(known)), known)
+    assert scene is not None and scene.labels == ("round", "cosine of local models")
+    assert scene.rows == [
+        ["clients and the mean of their group", 5, 0.996, 0.999, 1.0],
+        ["means of groups", 5, 0.87, 0.92, 0.96],
+    ]
+
+
 @pytest.mark.parametrize("curve", RUNS)
 def test_nothing_run_is_no_picture(curve: str) -> None:
     known = cells({"alpha-1-beta-2": (), "alpha-2-beta-2": ()})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from shoal.recipes.figures.ran import until
-from shoal.recipes.judging.derived import curve_of
+from shoal.recipes.judging.curves import curve_of
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import Panel
 from shoal.recipes.store import Result, usable

@@ -1,4 +1,4 @@
-"""Panels that show figures of runs: over a setting or two, costs until a target, similarities of updates by round."""
+"""Panels that show figures of runs: over a setting or two, costs until a target, cosines by round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ __all__ = ["costs", "over", "settings_of", "similarities", "tiles"]
 
 COSTS = (Quantity("t_comp_to_80", "T_comp", digits=2), Quantity("t_comm_to_80", "T_comm", digits=0))
 THICK = 0.36  # of a bar, where rows are 1 apart
-KINDS = {"same": "same planted group", "other": "different ones"}
+COSINES: dict[str, tuple[str, str, dict[str, str]]] = {  # what runs keep: of what, between whom, and how they call it
+    "similarities": ("updates", "clients of", {"same": "same planted group", "other": "different ones"}),
+    "cosines": (
+        "local models",
+        "of",
+        {"within": "clients and the mean of their group", "between": "means of groups"},
+    ),
+}
 
 
 def settings_of(name: str) -> list[tuple[str, str]]:
@@ -161,10 +168,10 @@ def costs(panel: Panel, known: Known) -> Scene | None:
 
 
 def similarities(panel: Panel, known: Known) -> Scene | None:
-    """Cosines of clients' updates by round, inside the planted groups and across: means, and from least to largest.
+    """Cosines by round, inside groups and across: means, and from least to largest.
 
     Args:
-        panel: Of one cell that keeps similarities.
+        panel: Of one cell that keeps what it draws, one of `COSINES`.
         known: All cells with what is stored of them.
 
     Returns:
@@ -173,14 +180,15 @@ def similarities(panel: Panel, known: Known) -> Scene | None:
     result = usable(*known[panel.cells[0]])
     if result is None:
         return None
-    runs = [result.runs[seed].get("similarities", []) for seed in result.seeds_done or result.runs]
+    what, who, kinds = COSINES[panel.curve]
+    runs = [result.runs[seed].get(panel.curve, []) for seed in result.seeds_done or result.runs]
     by_seed = [{one["round"]: one for one in pictures} for pictures in runs if pictures]
     if not by_seed:
         return None
     shared = sorted(set.intersection(*(set(rounds) for rounds in by_seed)))
     layers: list[Layer] = []
     rows: list[list[str | float | int | None]] = []
-    for k, (kind, shown) in enumerate(KINDS.items()):
+    for k, (kind, shown) in enumerate(kinds.items()):
         found = [(float(t), bounds([one[t][kind] for one in by_seed])) for t in shared]
         seen = [(t, three) for t, three in found if three]
         band = (*((t, three[0]) for t, three in seen), *((t, three[2]) for t, three in reversed(seen)))
@@ -193,10 +201,10 @@ def similarities(panel: Panel, known: Known) -> Scene | None:
     if not places:
         return None
     spans = (0.0, max(x for x, _ in places)), span([y for _, y in places])
-    heads = ("clients of", "round", "least", "mean", "largest")
+    heads = (who, "round", "least", "mean", "largest")
     caption = "In the rounds that have a picture. Lines are means over pairs and seeds, bands go from least to largest."
     label = f"round{until(panel.cells[0], spans[0][1], known)}"
-    return Scene((label, "cosine of updates"), spans, tuple(layers), heads, rows, caption)
+    return Scene((label, f"cosine of {what}"), spans, tuple(layers), heads, rows, caption)
 
 
 def bounds(kept: Sequence[Sequence[float]]) -> tuple[float, ...]:

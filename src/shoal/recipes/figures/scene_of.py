@@ -16,6 +16,7 @@ RUNS: dict[str, Callable[[Panel, Known], Scene | None]] = {
     "costs": costs,
     "over": over,
     "similarities": similarities,
+    "cosines": similarities,
     "tiles": tiles,
 }
 TOYS: dict[str, Callable[[], Scene]] = {

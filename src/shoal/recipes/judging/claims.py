@@ -75,3 +75,13 @@ class Relation:
         least = "" if self.least is None else f"{at_least} {show.format(self.least) if self.least else 0}"
         most = "" if self.most is None else f"{at_most} {show.format(self.most) if self.most else 0}"
         return " and ".join(filter(None, (least, most)))
+
+    @property
+    def digits(self) -> int:
+        """Behind the point of our figure: as many as the bounds have, so that it is seen on which side it lies.
+
+        >>> Relation("p/a", "", "", ("x",), least=0.99975).digits, Relation("p/a", "", "", ("x",), most=1).digits
+        (5, 2)
+        """
+        bounds = (bound for bound in (self.least, self.most) if bound is not None)
+        return max([2, *(len(f"{bound:g}".partition(".")[2]) for bound in bounds)])

@@ -3,75 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from itertools import pairwise
-from statistics import fmean
-from typing import Any
+from collections.abc import Callable
 
+from shoal.recipes.judging.curves import Run, climb, curve_of, first_of_curve, mean_of_curve, unrest
 from shoal.recipes.store import Result
 
-__all__ = ["DERIVED", "curve_of", "values_of"]
+__all__ = ["DERIVED", "values_of"]
 
-Run = Mapping[str, Any]
 EARLY = 1 / 3  # of the rounds of a run: by then it shows how fast accuracy rises
 
 
-def curve_of(run: Run, name: str) -> list[tuple[int, float]]:
-    """Rounds and values of a curve, where there are any.
+def cosine(kind: str, place: int, at: int | None = None) -> Callable[[Run], float | None]:
+    """Least (0), mean (1) or largest (2) cosine of a round, or of the last one that is kept.
 
-    >>> curve_of({"curves": {"round": [1, 3], "accuracy": [None, 0.4]}}, "accuracy")
-    [(3, 0.4)]
-    """
-    curves = run.get("curves", {})
-    return [(t, v) for t, v in zip(curves.get("round", ()), curves.get(name, ()), strict=False) if v is not None]
-
-
-def first_of_curve(run: Run) -> float | None:
-    """The discrepancy of round 1, if the curve of a run begins there.
-
-    >>> first_of_curve({"curves": {"round": [2], "discrepancy": [0.5]}}) is None
-    True
-    """
-    curves = run.get("curves", {})
-    return curves["discrepancy"][0] if curves.get("discrepancy") and curves["round"][0] == 1 else None
-
-
-def last_cosine(kind: str, place: int) -> Callable[[Run], float | None]:
-    """Least (0), mean (1) or largest (2) cosine of the last round that has a picture.
-
-    >>> last_cosine("within", 0)({"cosines": [{"round": 1, "within": [0.1, 0.2, 0.3]}]})
-    0.1
+    >>> run = {"cosines": [{"round": 5, "within": [0.1, 0.2, 0.3]}, {"round": 8, "within": [0.4, 0.5, 0.6]}]}
+    >>> cosine("within", 0)(run), cosine("within", 1, at=5)(run), cosine("within", 1, at=6)(run)
+    (0.4, 0.2, None)
     """
 
     def found(run: Run) -> float | None:
-        kept = run.get("cosines") or [{}]
-        values = kept[-1].get(kind) or []
+        kept = [one for one in run.get("cosines") or () if at in (None, one["round"])]
+        values = kept[-1].get(kind) if kept else None
         return values[place] if values else None
-
-    return found
-
-
-def mean_of_curve(name: str, share: float = 1.0) -> Callable[[Run], float | None]:
-    """The mean of a curve over the first rounds of a run, by trapezia between the points that are kept.
-
-    Args:
-        name: Of the curve.
-        share: Of the rounds of the run.
-
-    Returns:
-        What finds it in a run; None where fewer than two points are kept.
-
-    >>> run = {"rounds": 12, "curves": {"round": [1, 3, 4, 12], "accuracy": [0.0, 0.4, 0.6, 0.9]}}
-    >>> round(mean_of_curve("accuracy", 1 / 3)(run), 6)  # (2 x 0.2 + 1 x 0.5) / 3
-    0.3
-    """
-
-    def found(run: Run) -> float | None:
-        points = [(t, v) for t, v in curve_of(run, name) if t <= share * run["rounds"]]
-        if len(points) < 2:
-            return None
-        area = sum((t1 - t0) * (v0 + v1) / 2 for (t0, v0), (t1, v1) in pairwise(points))
-        return float(area / (points[-1][0] - points[0][0]))
 
     return found
 
@@ -126,26 +79,6 @@ def loss_rise(run: Run) -> float | None:
     if "last_test_loss" not in figures:
         return None
     return float(figures["last_test_loss"] - figures["best_test_loss"])
-
-
-def unrest(run: Run) -> float | None:
-    """How far accuracy moves between two tests that are kept, on average, once the first sixth of the rounds is over.
-
-    >>> round(unrest({"rounds": 12, "curves": {"round": [1, 2, 6, 12], "accuracy": [0.0, 0.5, 0.4, 0.6]}}), 6)
-    0.15
-    """
-    values = [v for t, v in curve_of(run, "accuracy") if t >= run["rounds"] / 6]
-    return float(fmean(abs(b - a) for a, b in pairwise(values))) if len(values) > 1 else None
-
-
-def climb(run: Run) -> float | None:
-    """Rounds from the first test with 10 % to the first with 70 %.
-
-    >>> climb({"curves": {"round": [1, 2, 4, 9], "accuracy": [0.05, 0.1, 0.5, 0.7]}})
-    7.0
-    """
-    start, end = (next((t for t, v in curve_of(run, "accuracy") if v >= least), None) for least in (0.1, 0.7))
-    return None if start is None or end is None else float(end - start)
 
 
 def first_split(run: Run) -> float:
@@ -246,8 +179,10 @@ def code_discrepancy(run: Run) -> float | None:
 
 DERIVED: dict[str, Callable[[Run], float | None]] = {
     "first_discrepancy": first_of_curve,  # of runs made before it was a figure
-    "least_cosine_within": last_cosine("within", 0),
-    "mean_cosine_between": last_cosine("between", 1),
+    "least_cosine_within": cosine("within", 0),
+    "mean_cosine_within": cosine("within", 1),
+    "mean_cosine_between": cosine("between", 1),
+    "cosine_between_in_round_5": cosine("between", 1, at=5),
     "early_accuracy": mean_of_curve("accuracy", EARLY),
     "early_loss": mean_of_curve("loss", EARLY),
     "mean_loss": mean_of_curve("loss"),

@@ -76,11 +76,12 @@ class Verdict:
         if self.ours is None:
             return self.says
         sign = "" if self.relation.ratio or not self.relation.right else "+"
+        digits = self.relation.digits
         if self.relation.spread:
-            return f"{self.ours:{sign}.2f}, over {self.n} seeds"
-        spread = "" if self.std is None else f" ± {self.std:.2f}"
+            return f"{self.ours:{sign}.{digits}f}, over {self.n} seeds"
+        spread = "" if self.std is None else f" ± {self.std:.{digits}f}"
         seeds = "seed" if self.n == 1 else "seeds"
-        return f"{self.ours:{sign}.2f}{spread}, in {self.holds_in} of {self.n} {seeds}"
+        return f"{self.ours:{sign}.{digits}f}{spread}, in {self.holds_in} of {self.n} {seeds}"
 
 
 def judge(relation: Relation, known: Known) -> Verdict:

@@ -89,7 +89,8 @@ def index(
         "\n\n".join(
             [
                 "# Five papers, ours beside theirs",
-                f"{MADE} `shoal reproduce` lists every table and figure with what it costs here, and runs it.",
+                f"{MADE} `shoal reproduce` lists every table and figure with what it costs here, and runs it; with "
+                "`--list --format csv` it prints every value of every seed.",
                 f"{done} of {len(cells)} cells that can be run here have at least one complete run. "
                 + count_sentence(list(verdicts.values())),
                 f"The papers have {len(statuses)} items ([list](items.md)). {counts_sentence(statuses)}",

@@ -242,10 +242,14 @@ def count_sentence(verdicts: Sequence[Verdict]) -> str:
 
     >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "does not hold")]).split(", and")[0]
     'Of 1 statement of the papers 0 hold in our runs, 1 does not, 0 are undecided'
+    >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "holds", n=2, wanted=5)]).split(". ")[1]
+    'So far: with fewer seeds or models than asked for.'
     """
     own, theirs = ([v for v in verdicts if v.relation.ours == ours] for ours in (True, False))
     some = [(theirs, "of the papers"), (own, "of our own")]
-    return " ".join(counted(mine, whose) for mine, whose in some if mine)
+    early = any(not v.settled for v in verdicts if v.says != "not run")
+    sentences = [counted(mine, whose) for mine, whose in some if mine]
+    return " ".join([*sentences, *(["So far: with fewer seeds or models than asked for."] if early else [])])
 
 
 def counted(verdicts: Sequence[Verdict], whose: str) -> str:
@@ -259,7 +263,7 @@ def counted(verdicts: Sequence[Verdict], whose: str) -> str:
         mine = [v for v in verdicts if v.says == says]
         early = sum(not v.settled for v in mine)
         words = f"{len(mine)} {one if len(mine) == 1 else many}"
-        parts.append(f"{words} ({early} of them so far, with fewer seeds or models than asked for)" if early else words)
+        parts.append(f"{words} ({early} of them so far)" if early else words)
     waiting = sum(v.says == "not run" for v in verdicts)
     noun, was = "statement" if len(verdicts) == 1 else "statements", "was" if waiting == 1 else "were"
     why = f"and {waiting} {was} not judged because a cell was not run"

@@ -47,6 +47,7 @@ SMALL: dict[str, Any] = {
     "batch": 5,
     "lr": 0.05,  # with the paper's 0.01 this network stands still for some 5,000 steps
 }
+UNSELECTED = {k: v for k, v in SMALL.items() if k != "clients_per_round"}  # kappa decides, or nothing does
 LARGE = {**SMALL, "model": "fedgsp-leaf", "rounds": 500, "lr": 0.01}
 MINUTES = (
     0.9  # of a round of LARGE: 110 clients with some 41 steps each, 12 ms a step on a busy core, 5 on two free ones
@@ -148,8 +149,14 @@ def tuning() -> tuple[Cell, ...]:
     )
 
 
-WRITERS = {**SMALL, "partition": "writers:clients=100", "rounds": 60}
-del WRITERS["clients_per_round"]  # kappa decides
+def pooled() -> Cell:
+    """What the small network learns where nothing is distributed: all samples in one place, 20 passes."""
+    keys = {**UNSELECTED, "rounds": 20, "eval_every": 1}
+    note = "all clients' samples pooled, 20 passes over them at the same learning rate"
+    return Cell("fedgsp/fig3", "small", "central", "central", keys, seeds=1, minutes=6.0, note=note)
+
+
+WRITERS = {**UNSELECTED, "partition": "writers:clients=100", "rounds": 60}
 
 
 GROWTHS = ("linear", "log", "exp")
@@ -194,6 +201,24 @@ def figure5() -> tuple[Cell, ...]:
     )
 
 
+def more_writers() -> tuple[Cell, ...]:
+    """Both ends of Fig. 5 on the paper's 368 writers with its beta, so that a tenth of the groups is more than one."""
+    note = "all 368 writers of Table 1, and the paper's beta = 10"
+    ends = (cell for cell in figure5() if cell.keys["kappa"] in (0.1, 1.0))
+    return tuple(
+        replace(
+            cell,
+            row="writers-368",
+            keys={key: value for key, value in cell.keys.items() if key != "partition"} | {"beta": 10},
+            seeds=1,
+            minutes=4 * cell.minutes,
+            note=note,
+            of=cell.name,
+        )
+        for cell in ends
+    )
+
+
 ABLATION = tuple(f"fedgsp/table1/small/{method}" for method in ("fedavg", *CHAINS))
 NINE = tuple(f"fedgsp/table1/small/{method}" for method in TABLE1)
 ABOUT = (
@@ -231,6 +256,7 @@ PAPER = Paper(
         Table(
             "fedgsp/fig3",
             "FedAvg, NaiveGSP, NaiveGSP+ICG and FedGSP",
+            (pooled(),),
             panels=(Panel("accuracy", "accuracy", ABLATION), Panel("test loss", "test_loss", ABLATION)),
             about="Fig. 3a, how alike groups are, is on the page of ICG.",
             elsewhere="docs/results/icg.md",
@@ -248,7 +274,7 @@ PAPER = Paper(
         Table(
             "fedgsp/fig5",
             "Share of groups that train",
-            figure5(),
+            (*figure5(), *more_writers()),
             (BEST, COMP, COMM),
             tuple(Panel(q.head, "over", tuple(c.name for c in figure5()), q) for q in (BEST, COMP, COMM)),
             about="Times are in seconds by the paper's formulas; the paper's figure has normalised ones.",

@@ -132,7 +132,7 @@ def rows_in_code(drift: str) -> dict[str, Row]:
         return {}
     end, keys, said = IN_CODE[drift]
     found = {}
-    for name in ("mnist-mclr", "mnist-mlp", "femnist-mclr-shared"):
+    for name in ("mnist-mclr", "mnist-mlp", "femnist-mclr-shared", "femnist-mlp-shared"):
         row = ROWS[name]
         note = "; ".join(filter(None, (row.note, said)))
         found[f"{name}-{end}"] = replace(row, keys={**row.keys, "drift": keys}, note=note, twin=row.twin or name)

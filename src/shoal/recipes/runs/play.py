@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+import shoal
 from shoal.backends import Backend
 from shoal.bench.history import commit
 from shoal.errors import BadInput, RunFolderError
@@ -191,4 +192,4 @@ def check_writable(place: Path, option: str) -> None:
 def machine() -> dict[str, Any]:
     """Of which code, and on what."""
     known = {k: v for k, v in environment(__version__).items() if k not in ("command", "started", "platform")}
-    return {"commit": commit(Path(__file__)), **known, "machine": platform.machine()}
+    return {"commit": commit(Path(shoal.__file__)), **known, "machine": platform.machine()}
