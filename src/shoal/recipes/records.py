@@ -145,6 +145,7 @@ class Table:
         panels: What is drawn.
         about: A sentence or two: what is as in the paper and what is not.
         elsewhere: A page or test that shows it, if it has no cells.
+        trial: Whether it is ours, about what the paper leaves open; its cells may have figures of the paper's tables.
 
     >>> cells = (Cell("p/t", "a", "x", "fedavg", {"rounds": 1}), Cell("p/t", "a", "y", "local", {"rounds": 1}))
     >>> Table("p/t", "Two methods", cells).columns
@@ -158,6 +159,7 @@ class Table:
     panels: tuple[Panel, ...] = ()
     about: str = ""
     elsewhere: str = ""
+    trial: bool = False
 
     @cached_property
     def rows(self) -> tuple[str, ...]:

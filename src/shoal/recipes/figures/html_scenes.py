@@ -38,7 +38,8 @@ def scene_figure(key: str, title: str, scene: Scene) -> Figure:
         ticks = {"tickvals": list(range(len(names))), "ticktext": [text(one) for one in names]} if names else {}
         layout[name] = axis(label, range=list(span), zeroline=False, **ticks)
     if scene.equal:
-        layout["yaxis"] |= {"scaleanchor": "x"}
+        layout["xaxis"] |= {"constrain": "domain"}  # the figure gets narrower, its axes do not get longer
+        layout["yaxis"] |= {"constrain": "domain", "scaleanchor": "x"}
     height = TALL if scene.equal or len(scene.y_names) > 5 else LOW
     return Figure(key, title, scene.caption, scene.columns, scene.rows, traces, layout, height=height)
 
@@ -75,7 +76,9 @@ def areas(layer: Layer, _: Scene) -> list[Trace]:
 def points(layer: Layer, _: Scene) -> list[Trace]:
     x, y = zip(*layer.places, strict=True)
     marker = {"color": colour(layer.number), "size": 6, "symbol": "x" if layer.kind == "crosses" else "circle"}
-    return [{"type": "scatter", "mode": "markers", "x": x, "y": y, "marker": marker, **base(layer), "hoverinfo": "x+y"}]
+    said = {"text": [text(word) for word in layer.texts]} if layer.texts else {}
+    shown = {**base(layer), **said, "hoverinfo": "x+y+text" if said else "x+y"}
+    return [{"type": "scatter", "mode": "markers", "x": x, "y": y, "marker": marker, **shown}]
 
 
 def bars(layer: Layer, _: Scene) -> list[Trace]:

@@ -24,7 +24,7 @@ class Layer:
         name: In the legend; empty: not there.
         faint: Whether it stands back.
         dashed: Of lines.
-        texts: Of words and tiles, one for each place.
+        texts: Of words, tiles and points, one for each place; of points, pages of HTML show them under the pointer.
         values: Of tiles, which decide how dark they are; None: nothing is known.
 
     >>> Layer("line", (((0.0, 0.0), (1.0, 2.0)),), 0).places

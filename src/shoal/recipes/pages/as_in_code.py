@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from shoal.recipes.figures.overview import Pair
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.beside import by_seed, spread
 from shoal.recipes.papers.flexcfl_columns import IN_CODE
 
-__all__ = ["as_in_code", "code_rows"]
+__all__ = ["PICTURE", "as_in_code", "code_pairs", "code_rows"]
 
+PICTURE = "flexcfl-as-in-code.svg"
 ABOUT = """## FlexCFL: all of it together
 
 The sections below take the differences between text and code one by one. Here all that are known are played at once:
@@ -24,6 +26,7 @@ last, when all of this was settled:
 """
 OVERALL = "Over all {} figures of these rows it is {:.1f} points by the text and {:.1f} as the code."
 SLIPS = ("femnist-mclr/flexcfl-eta_g under swap part", "femnist-mclr/flexcfl-eta_g under incremental")
+DRAWN = f"![FlexCFL's accuracies, by its text and as its code](results/reproduce/figures/{PICTURE})"
 LEFT_OUT = (
     "Left out are two figures of the paper that seem slips (FEMNIST-MCLR with eta_g = 5, below). Column by column:"
 )
@@ -86,10 +89,31 @@ def as_in_code(known: Known) -> list[str]:
     return [
         ABOUT.strip(),
         grid(("row", "by the text", "as the code", "nearer as the code"), summary),
-        *([] if not pairs else [OVERALL.format(len(pairs), *(fmean(pair[i] for pair in pairs) for i in (0, 1)))]),
+        *(
+            []
+            if not pairs
+            else [OVERALL.format(len(pairs), *(fmean(pair[i] for pair in pairs) for i in (0, 1))), DRAWN]
+        ),
         LEFT_OUT,
         grid(("row", "column", "paper", "by the text", "as the code"), each),
     ]
+
+
+def code_pairs(known: Known) -> tuple[list[Pair], list[Pair]]:
+    """The figures that were played both ways, by the text and as the code.
+
+    Args:
+        known: All cells with what is stored of them.
+
+    Returns:
+        As many of one as of the other.
+    """
+    both = [one for one in lines(known) if one.apart is not None]
+    text, code = (
+        [Pair(f"{one.where}, {one.column}", one.paper, fmean(values.values())) for one, values in some]
+        for some in ([(one, one.text) for one in both], [(one, one.code) for one in both])
+    )
+    return text, code
 
 
 def code_rows() -> Iterator[tuple[str, str, str, str]]:

@@ -15,6 +15,7 @@ from shoal.recipes.judging.items import BY_READING, ITEMS, RULE, Item, Status, s
 from shoal.recipes.judging.relations import Known, Verdict, judge
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.pages import earlier, papers_code
+from shoal.recipes.pages.distances import distance_drawings, distance_parts
 from shoal.recipes.pages.extra_pages import Extras, edc_madc, icg
 from shoal.recipes.pages.paper_pages import HOW, MADE, VERDICTS, count_sentence, paper_page, verdict_rows
 from shoal.recipes.pages.reasons import reasons
@@ -65,6 +66,7 @@ def documents(papers: Mapping[str, Paper], known: Known, extras: Extras) -> dict
     }
     for table in (table for paper in papers.values() for table in paper.tables):
         found |= {f"{FOLDER}/figures/{name}": text for name, text in drawings(table, known).items()}
+    found |= {f"{FOLDER}/figures/{name}": text for name, text in distance_drawings(papers, known).items()}
     for name, paper in papers.items():
         mine = [relation for relation in STATEMENTS if relation.name.startswith(f"{name}/")]
         found[f"{FOLDER}/{name}.md"] = paper_page(paper, mine, known)
@@ -95,6 +97,7 @@ def index(
                 + count_sentence(list(verdicts.values())),
                 f"The papers have {len(statuses)} items ([list](items.md)). {counts_sentence(statuses)}",
                 grid(("paper", *HEADS), [[name, *line] for name, line in counts.items()]),
+                *distance_parts(papers, known),
                 links,
                 "* [All statements, and whether they hold](statements.md)\n"
                 "* [How alike ICG's groups are](../icg.md), [EDC over MADC](../edc-madc.md), "

@@ -8,12 +8,14 @@ from typing import Any
 
 from shoal.recipes.figures.html_scenes import scene_figure
 from shoal.recipes.figures.mean_curves import SHOWN, curves_of
+from shoal.recipes.figures.overview import DISTANCES, distances, overview
 from shoal.recipes.figures.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.figures.ran import left_out
 from shoal.recipes.figures.scene_of import is_scene, scene_of
 from shoal.recipes.judging.relations import Known, judge
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.numbers import figure_of, progress_of, state_of
+from shoal.recipes.pages.distances import groups_of_paper
 from shoal.recipes.pages.paper_pages import (
     HOW,
     VERDICTS,
@@ -69,12 +71,23 @@ def page_of(paper: Paper, known: Known) -> Page:
         What `shoal.report` renders.
     """
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
-    sections = [table_section(table, known) for table in paper.tables]
+    sections = [*first_section(paper, known), *(table_section(table, known) for table in paper.tables)]
     sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), plain(HOW))]
     if rows := reason_rows(verdicts):
         sheets.append(Sheet("Behind those that do not hold", REASONS, rows))
     last = Section("Statements", sheets=sheets)
     return Page(paper.title, paper.reference, count_sentence(verdicts), (), [*sections, last])
+
+
+def first_section(paper: Paper, known: Known) -> list[Section]:
+    """Every accuracy that the paper prints, beside ours; nothing where nothing was run."""
+    groups = groups_of_paper(paper, known)
+    scene = overview(groups)
+    if scene is None:
+        return []
+    figure = scene_figure(f"{paper.name}-overview", "Every accuracy that the paper prints", scene)
+    rows = [[name, *distances(pairs)] for name, pairs in groups.items()]
+    return [Section("How near it comes", [figure], sheets=[Sheet("Distances, in points", ("", *DISTANCES), rows)])]
 
 
 def table_section(table: Table, known: Known) -> Section:

@@ -252,6 +252,7 @@ PAPER = Paper(
             (VALIDATION,),
             about="20 rounds with a tenth of the training samples set aside, one seed. Table 1 takes the value of the "
             "best validation accuracy, of equals the smallest.",
+            trial=True,
         ),
         Table(
             "fedgsp/fig3",

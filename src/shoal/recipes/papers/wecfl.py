@@ -188,6 +188,7 @@ PAPER = Paper(
             "with what it is above the paper by then, where it stays, and a method that was not run adds nothing. "
             "These are cells of Table 2, (3, 2) classes, too: that they come near there is by choice, and tells "
             "nothing.",
+            trial=True,
         ),
         *tables("table2", "Planted clusters", CLUSTER_WISE, TABLE2),
         *tables("table5", "No planted clusters", CLIENT_WISE, TABLE5),

@@ -1,0 +1,80 @@
+"""How far our accuracies are from the papers', paper by paper: a table and two pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shoal.recipes.figures.drawn_scenes import drawn_scene
+from shoal.recipes.figures.overview import DISTANCES, Pair, distances, overview, pairs_of
+from shoal.recipes.grids import grid
+from shoal.recipes.judging.relations import Known
+from shoal.recipes.pages.as_in_code import PICTURE, code_pairs
+from shoal.recipes.records import Paper
+
+__all__ = ["distance_drawings", "distance_parts", "groups_of_paper"]
+
+EVERY = "every-accuracy"
+TITLE = "Every accuracy of the papers, beside ours"
+HOW = (
+    "All accuracies that the papers print, beside ours, played as the text says, whatever the number of seeds. "
+    "Distances are in points:"
+)
+TEXT, CODE = "by the text", "as the code"
+FLEXCFL = "flexcfl, as its code"
+READ = (
+    f"`{FLEXCFL}` has the rows of FlexCFL that were also played with all known differences between its text and its "
+    "code ([which](../../papers-code.md#flexcfl-all-of-it-together)); most of its large distances are these."
+)
+
+
+def distance_parts(papers: Mapping[str, Paper], known: Known) -> list[str]:
+    """The table, the picture and how to read them.
+
+    Args:
+        papers: By name.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Pieces of Markdown.
+    """
+    found = by_paper(papers, known)
+    every, (_, code) = [pair for pairs in found.values() for pair in pairs], code_pairs(known)
+    rows = [[name, *distances(pairs)] for name, pairs in {**found, "all": every, f"*{FLEXCFL}*": code}.items()]
+    drawn = [f"![{TITLE}](figures/{EVERY}.svg)"] if every else []
+    return [HOW, grid(("paper", *DISTANCES), rows), READ, *drawn]
+
+
+def by_paper(papers: Mapping[str, Paper], known: Known) -> dict[str, list[Pair]]:
+    return {name: pairs_of(paper, known) for name, paper in papers.items()}
+
+
+def groups_of_paper(paper: Paper, known: Known) -> dict[str, list[Pair]]:
+    """The same of one paper, for its page of HTML; of FlexCFL also as its code plays.
+
+    Args:
+        paper: The paper.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Pairs by how they were played.
+    """
+    code = {CODE: code_pairs(known)[1]} if paper.name == "flexcfl" else {}
+    return {TEXT: pairs_of(paper, known), **code}
+
+
+def distance_drawings(papers: Mapping[str, Paper], known: Known) -> dict[str, str]:
+    """The pictures of which something was run, by the names of their files.
+
+    Args:
+        papers: By name.
+        known: All cells with what is stored of them.
+
+    Returns:
+        SVG texts.
+    """
+    text, code = code_pairs(known)
+    scenes = {
+        f"{EVERY}.svg": (TITLE, overview(by_paper(papers, known))),
+        PICTURE: ("FlexCFL, by its text and as its code", overview({TEXT: text, CODE: code})),
+    }
+    return {name: drawn_scene(title, scene) for name, (title, scene) in scenes.items() if scene is not None}
