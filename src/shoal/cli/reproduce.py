@@ -13,14 +13,13 @@ import typer
 
 from shoal.cli.console import echo, err, out
 from shoal.cli.failures import Interrupted, guarded
-from shoal.cli.reproduce_words import Asked, refuse_cells, refuse_idle, seconds_of
+from shoal.cli.reproduce_words import Asked, refuse_beside_check, refuse_cells, refuse_idle, seconds_of
 from shoal.errors import ShoalError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from shoal.backends import Backend
-    from shoal.recipes.records import Cell, Table
     from shoal.recipes.runs.single import Job
     from shoal.recipes.runs.team import Team
     from shoal.recipes.store import Store
@@ -51,6 +50,9 @@ Budget = Annotated[str | None, typer.Option(metavar="TIME", help="Stop cleanly a
 ListOption = Annotated[bool, typer.Option("--list", help="Only show what there is; run nothing.")]
 Again = Annotated[bool, typer.Option("--again", help="Make cells anew that were made with other settings.")]
 Keep = Annotated[bool, typer.Option("--keep", help="Keep the folders of complete runs.")]
+Check = Annotated[
+    bool, typer.Option("--check", help="Play runs again that are stored, and compare; results stay as they are.")
+]
 Relations = Annotated[bool, typer.Option("--relations", help="Show the statements of the papers and their verdicts.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="DIR", help="Also write a page per paper, with figures.")]
 WriteDocs = Annotated[bool, typer.Option("--write-docs", help="Write the pages of docs/ that are made from results.")]
@@ -65,6 +67,7 @@ def reproduce(
     listing: ListOption = False,
     again: Again = False,
     keep: Keep = False,
+    check: Check = False,
     relations: Relations = False,
     html: Html = None,
     write_docs: WriteDocs = False,
@@ -78,11 +81,13 @@ def reproduce(
     Each cell is kept in results/PAPER/TABLE/ROW/COLUMN.json with the values of every seed; what is there is not run
     again, and what was interrupted goes on. `shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2` runs one row.
     With jobs= several runs go side by side, each on one core unless workers= says more; figures stay the same.
+    With --check runs that are there are played again and compared; it ends with 1 if one differs.
     """
-    from shoal.cli.reproduce_tables import show_list, show_statements, show_tables
+    from shoal.cli.reproduce_check import check_cells
+    from shoal.cli.reproduce_tables import ahead, show_list, show_statements, show_tables
     from shoal.recipes import PAPERS
     from shoal.recipes.choose import cells_named, cells_of, tables_named, tables_with
-    from shoal.recipes.runs.play import check_writable
+    from shoal.recipes.runs.play import check_writable, jobs
     from shoal.recipes.store import Store
 
     asked = Asked.read(words or ())
@@ -91,7 +96,9 @@ def reproduce(
     idle = "--list" if listing else "--relations" if relations else ""
     runs = bool(asked.tables) and not idle
     if not runs:
-        refuse_idle({"--budget": budget, "--again": again, "--keep": keep}, idle)
+        refuse_idle({"--budget": budget, "--again": again, "--keep": keep, "--check": check}, idle)
+    if check:
+        refuse_beside_check({"--again": again, "--keep": keep, "--html": html, "--write-docs": write_docs})
     if relations:
         refuse_cells({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
     elif not asked.tables and not listing:
@@ -101,9 +108,13 @@ def reproduce(
     tables = tables_with(tables, cells) if asked.rows or asked.columns else tables
     if html is not None:
         check_writable(html, "--html")
+    if check:
+        check_cells(cells, store, asked, work, seconds, quiet, format)
+        return
     failed: tuple[str, ...] = ()
-    if runs:
-        failed = run_cells(cells, tables, store, asked, work, seconds, again, keep, quiet)
+    if runs and (todo := jobs(cells, store, asked.seeds, again)):
+        said = ahead(todo, tables, store, asked.seeds, asked.jobs)
+        failed = run_jobs(todo, said, store, asked, work, seconds, quiet, again, keep)
     if write_docs:
         show_written(documents_of(store), out())
     elif relations:
@@ -146,28 +157,28 @@ def show_written(paths: Sequence[Path], screen: Console) -> None:
         echo(screen, str(path))
 
 
-def run_cells(
-    cells: Sequence[Cell],
-    tables: Sequence[Table],
+def run_jobs(
+    todo: Sequence[Job],
+    said: str,
     store: Store,
     asked: Asked,
     work: Path,
     seconds: float | None,
-    again: bool,
-    keep: bool,
     quiet: bool,
+    again: bool = False,
+    keep: bool = False,
+    kept: str = "",
 ) -> tuple[str, ...]:
-    """Play what is not complete; the sentences of what failed."""
-    from shoal.cli.progress import ProgressDisplay
-    from shoal.cli.reproduce_tables import ahead
-    from shoal.recipes.runs.play import jobs, play
+    """Play some runs, of which `said` tells how many they are; the sentences of what failed.
 
-    todo = jobs(cells, store, asked.seeds, again)
-    if not todo:
-        return ()
+    `kept` tells whoever interrupts it what is left of it.
+    """
+    from shoal.cli.progress import ProgressDisplay
+    from shoal.recipes.runs.play import play
+
     screen = err()
     if not quiet:
-        echo(screen, ahead(todo, tables, store, asked.seeds, asked.jobs))
+        echo(screen, said)
     display = ProgressDisplay(screen, quiet)
 
     def watch(job: Job, number: int, total: int) -> Sequence[ProgressDisplay]:
@@ -178,12 +189,11 @@ def run_cells(
         with open_team(asked, len(todo)) as backend:
             ended = play(todo, store, work, backend, seconds, watch, keep=keep, again=again)
     except KeyboardInterrupt as e:
-        raise Interrupted(
-            f"interrupted in {display.name}; complete runs are in {store.root}, the same command goes on"
-        ) from e
+        kept = kept or f"complete runs are in {store.root}, the same command goes on"
+        raise Interrupted(f"interrupted in {display.name}; {kept}") from e
     for sentence in ended.failed:
         echo(screen, f"failed: {sentence}", style="red")
-    if ended.left and not quiet:
+    if ended.left and not quiet and not kept:
         echo(screen, f"{ended.left} of {len(todo)} runs are left; the same command goes on with them")
     sys.stderr.flush()
     return ended.failed

@@ -140,3 +140,15 @@ def refuse_cells(given: Mapping[str, Any]) -> None:
     word = first_given(given)
     if word is not None:
         raise BadInput(f"{word} chooses cells, and --relations shows statements of whole tables; leave one out")
+
+
+def refuse_beside_check(given: Mapping[str, Any]) -> None:
+    """A sentence if something is given that would change files, where runs are only compared.
+
+    >>> refuse_beside_check({"--again": True})
+    Traceback (most recent call last):
+    shoal.errors.BadInput: --again does not go with --check, which leaves everything as it is; leave one out
+    """
+    word = first_given(given)
+    if word is not None:
+        raise BadInput(f"{word} does not go with --check, which leaves everything as it is; leave one out")

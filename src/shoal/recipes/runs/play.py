@@ -25,7 +25,7 @@ from shoal.store.environment import environment
 from shoal.store.folder import Folder
 from shoal.version import __version__
 
-__all__ = ["Outcome", "check_writable", "jobs", "play"]
+__all__ = ["Outcome", "by_federation", "check_writable", "jobs", "machine", "play"]
 
 Watch = Callable[["Job", int, int], Sequence[Observer]]  # the job, its number, how many -> who watches its run
 
@@ -65,7 +65,7 @@ def jobs(cells: Iterable[Cell], store: Store, seeds: int | None = None, again: b
     >>> [job.name for job in jobs(cells, Store(tempfile.mkdtemp()), 2)]
     ['p/t/a/x seed 0', 'p/t/a/y seed 0', 'p/t/a/x seed 1', 'p/t/a/y seed 1']
     """
-    found: dict[tuple[str, str, str], list[Job]] = {}
+    found: list[Job] = []
     for cell in cells:
         if cell.why_not:
             continue
@@ -74,10 +74,25 @@ def jobs(cells: Iterable[Cell], store: Store, seeds: int | None = None, again: b
         if other is not None and not again:
             raise BadInput(f"{store.path(cell)} has {other}; --again makes it anew, or move the file away")
         done = () if result is None or other is not None else result.seeds_done
-        home = (cell.row, str(cell.keys.get("data")), str(cell.keys.get("partition")))
         wanted = range(cell.seeds if seeds is None else seeds)
-        found.setdefault(home, []).extend(Job(cell, seed) for seed in wanted if seed not in done)
-    return [job for home in found.values() for job in sorted(home, key=lambda job: job.seed)]
+        found += [Job(cell, seed) for seed in wanted if seed not in done]
+    return by_federation(found)
+
+
+def by_federation(some: Iterable[Job]) -> list[Job]:
+    """Runs of one row and one federation together, seed by seed; rows stay in their order.
+
+    Args:
+        some: In the order in which their rows are wanted.
+
+    Returns:
+        All of them.
+    """
+    homes: dict[tuple[str, str, str], list[Job]] = {}
+    for job in some:
+        keys = job.cell.keys
+        homes.setdefault((job.cell.row, str(keys.get("data")), str(keys.get("partition"))), []).append(job)
+    return [job for home in homes.values() for job in sorted(home, key=lambda job: job.seed)]
 
 
 def play(
