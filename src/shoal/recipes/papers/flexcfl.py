@@ -7,6 +7,7 @@ from dataclasses import replace
 from shoal.recipes.papers.duan import RAC_ABOUT, SIZES, Column, cells_of, federations
 from shoal.recipes.papers.flexcfl_columns import (
     AS_KERAS,
+    BEGUN_APART,
     BY_SAMPLES,
     COMMON,
     DRIFTS,
@@ -31,9 +32,10 @@ from shoal.recipes.records import BEST, Cell, Panel, Paper, Quantity, Table
 
 def table3() -> tuple[Cell, ...]:
     """All cells of Table 3, with FeSEM and IFCA as they are meant and as the authors' code averages them."""
-    columns = {**ONE_MODEL, **IFCA_FESEM, **BY_SAMPLES, **STATIC}
+    columns = {**ONE_MODEL, **IFCA_FESEM, **BY_SAMPLES, **BEGUN_APART, **STATIC}
+    some = {**dict.fromkeys(BY_SAMPLES, REMARKED), **dict.fromkeys(BEGUN_APART, ("synthetic",))}
     cells = cells_of("flexcfl/table3", ROWS | AS_KERAS | NO_PENALTY, columns, TABLE3, COMMON, 5, EVERYWHERE)
-    wanted = (cell for cell in cells if cell.column not in BY_SAMPLES or cell.row in REMARKED)
+    wanted = (cell for cell in cells if cell.row in some.get(cell.column, (cell.row,)))
     return tuple(cell for cell in wanted if cell.row not in NO_PENALTY or cell.algorithm == "fesem")
 
 

@@ -84,6 +84,16 @@ BY_SAMPLES = {  # of the rows that the paper's remark on it is asked of
     for name in ("ifca", "fesem")
 }
 REMARKED = ("mnist-mclr", "mnist-mlp", "femnist-mclr", "synthetic")
+BEGUN_APART = {  # of Synthetic alone
+    f"{name}-directions": replace(
+        column,
+        keys={**column.keys, "init": "directions"},
+        twin="fesem",
+        note="centres begin with the directions of updates, Shoal's default",
+    )
+    for name, column in IFCA_FESEM.items()
+    if column.algorithm == "fesem"
+}
 GROUPED = ("D7", "D9", "D10", "D11", "D46", "D47")
 STATIC = {
     "rcc": Column("flexcfl", {"centres": "random"}, departures=GROUPED),
