@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -13,13 +13,14 @@ import typer
 
 from shoal.cli.console import echo, err, out
 from shoal.cli.failures import Interrupted, guarded
-from shoal.cli.reproduce_words import Asked, refuse_beside_check, refuse_cells, refuse_idle, seconds_of
+from shoal.cli.reproduce_words import Asked, refuse_beside_check, refuse_cells, refuse_guests, refuse_idle, seconds_of
 from shoal.errors import ShoalError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from shoal.backends import Backend
+    from shoal.recipes import Paper
     from shoal.recipes.runs.single import Job
     from shoal.recipes.runs.team import Team
     from shoal.recipes.store import Store
@@ -38,8 +39,9 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TABLE|KEY=VALUE",
-        help="Tables, figures or papers to run (flexcfl/table3); rows=, columns=, seeds= choose cells; jobs=4 plays "
-        "four runs side by side; engine=, workers= are as for run. None: the list.",
+        help="Tables, figures or papers to run (flexcfl/table3); rows=, columns=, seeds= choose cells; methods= adds "
+        "methods that the paper does not have, such as mine.py:Mine; jobs=4 plays four runs side by side; engine=, "
+        "workers= are as for run. None: the list.",
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -81,11 +83,11 @@ def reproduce(
     Each cell is kept in results/PAPER/TABLE/ROW/COLUMN.json with the values of every seed; what is there is not run
     again, and what was interrupted goes on. `shoal reproduce flexcfl/table3 rows=mnist-mclr seeds=2` runs one row.
     With jobs= several runs go side by side, each on one core unless workers= says more; figures stay the same.
-    With --check runs that are there are played again and compared; it ends with 1 if one differs.
+    With methods= others take part in the rows that are asked for, with the settings of the row: mine.py:Mine, or
+    wecfl:groups=4. With --check runs that are there are played again and compared; it ends with 1 if one differs.
     """
     from shoal.cli.reproduce_check import check_cells
     from shoal.cli.reproduce_tables import ahead, show_list, show_statements, show_tables
-    from shoal.recipes import PAPERS
     from shoal.recipes.choose import cells_named, cells_of, tables_named, tables_with
     from shoal.recipes.runs.play import check_writable, jobs
     from shoal.recipes.store import Store
@@ -99,12 +101,16 @@ def reproduce(
         refuse_idle({"--budget": budget, "--again": again, "--keep": keep, "--check": check}, idle)
     if check:
         refuse_beside_check({"--again": again, "--keep": keep, "--html": html, "--write-docs": write_docs})
+    if write_docs:
+        refuse_guests(asked.methods)
+    chosen = {"rows=": asked.rows, "columns=": asked.columns, "methods=": asked.methods, "seeds=": asked.seeds}
     if relations:
-        refuse_cells({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
-    elif not asked.tables and not listing:
-        refuse_idle({"rows=": asked.rows, "columns=": asked.columns, "seeds=": asked.seeds})
-    tables, store = tables_named(PAPERS, asked.tables), Store(results)
-    cells = cells_named(cells_of(PAPERS, tables), asked.rows, asked.columns)
+        refuse_cells(chosen)
+    elif not asked.tables:
+        refuse_idle({"methods=": asked.methods} if listing else chosen)
+    papers = papers_with(asked)
+    tables, store = tables_named(papers, asked.tables), Store(results)
+    cells = cells_named(cells_of(papers, tables), asked.rows, asked.columns)
     tables = tables_with(tables, cells) if asked.rows or asked.columns else tables
     if html is not None:
         check_writable(html, "--html")
@@ -124,9 +130,21 @@ def reproduce(
     else:
         show_list(tables, cells, store, asked.seeds, format)
     if html is not None:
-        show_written(pages_of(asked.tables, store, html), err() if format in (Shape.json, Shape.csv) else out())
+        show_written(pages_of(papers, asked.tables, store, html), err() if format in (Shape.json, Shape.csv) else out())
     if failed:
         raise ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
+
+
+def papers_with(asked: Asked) -> Mapping[str, Paper]:
+    """All papers, with the methods that are asked for in the rows that are."""
+    from shoal.recipes import PAPERS
+    from shoal.recipes.choose import cells_named, cells_of, tables_named
+    from shoal.recipes.guests import invite
+
+    if not asked.methods:
+        return PAPERS
+    rows = cells_named(cells_of(PAPERS, tables_named(PAPERS, asked.tables)), asked.rows)
+    return invite(PAPERS, rows, asked.methods)
 
 
 def documents_of(store: Store) -> list[Path]:
@@ -137,19 +155,19 @@ def documents_of(store: Store) -> list[Path]:
     from shoal.recipes.pages.documents import documents, write_documents
     from shoal.recipes.pages.extra_pages import read_extras
 
-    return write_documents(documents(PAPERS, known_cells(every_cell(), store), read_extras(store.root)), Path("docs"))
+    known = known_cells(every_cell(PAPERS), store)
+    return write_documents(documents(PAPERS, known, read_extras(store.root)), Path("docs"))
 
 
-def pages_of(names: Sequence[str], store: Store, folder: Path) -> list[Path]:
+def pages_of(papers: Mapping[str, Paper], names: Sequence[str], store: Store, folder: Path) -> list[Path]:
     """A page of HTML for each paper of which a table is asked for."""
     from shoal.cli.reproduce_tables import every_cell
-    from shoal.recipes import PAPERS
     from shoal.recipes.judging.relations import known_cells
     from shoal.recipes.pages.html import write_pages
 
-    wanted = {name.split("/")[0] for name in names} or set(PAPERS)
-    papers = [paper for name, paper in PAPERS.items() if name in wanted]
-    return write_pages(papers, known_cells(every_cell(), store), folder)
+    wanted = {name.split("/")[0] for name in names} or set(papers)
+    mine = [paper for name, paper in papers.items() if name in wanted]
+    return write_pages(mine, known_cells(every_cell(papers), store), folder)
 
 
 def show_written(paths: Sequence[Path], screen: Console) -> None:

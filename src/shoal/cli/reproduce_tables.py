@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.cli.console import echo, emit, out
@@ -13,6 +13,7 @@ from shoal.cli.tables import as_csv
 from shoal.recipes.choose import row_of_table
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Verdict, judge, known_cells
+from shoal.recipes.judging.statements_guests import YOURS, of_guests
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages.paper_pages import VERDICTS, count_sentence, verdict_rows
 from shoal.recipes.pages.reasons import reasons
@@ -21,7 +22,7 @@ from shoal.recipes.store import usable
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
-    from shoal.recipes.records import Cell, Table
+    from shoal.recipes.records import Cell, Paper, Table
     from shoal.recipes.runs.single import Job
     from shoal.recipes.store import Store
 
@@ -107,14 +108,14 @@ def ahead(todo: Sequence[Job], tables: Sequence[Table], store: Store, seeds: int
 
 def paces_here(store: Store) -> Paces:
     """How long runs take here, by all that is stored."""
-    return paces([(cell, store.load(cell)) for cell in every_cell()])
-
-
-def every_cell() -> list[Cell]:
-    """The cells of all papers."""
     from shoal.recipes import PAPERS
 
-    return [cell for paper in PAPERS.values() for table in paper.tables for cell in table.cells]
+    return paces([(cell, store.load(cell)) for cell in every_cell(PAPERS)])
+
+
+def every_cell(papers: Mapping[str, Paper]) -> list[Cell]:
+    """The cells of papers."""
+    return [cell for paper in papers.values() for table in paper.tables for cell in table.cells]
 
 
 def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seeds: int | None, shape: Shape) -> None:
@@ -123,6 +124,8 @@ def show_tables(tables: Sequence[Table], cells: Sequence[Cell], store: Store, se
         print(as_csv(LONG, [*long_rows(tables, cells, store)]), end="")
         return
     found = verdicts_of([t.name for t in tables], store, cells)
+    known = known_cells(list(cells), store)
+    found += [judge(relation, known) for table in tables for relation in of_guests(table, cells)]
     if shape == "json":
         lines = [line for t in tables for line in json_lines(t, shown_under(t, tables, cells), store, seeds)]
         emit({"kind": "reproduction", "cells": lines, "statements": [verdict_document(v) for v in found]})
@@ -175,9 +178,10 @@ def shown_under(table: Table, tables: Sequence[Table], cells: Sequence[Cell]) ->
 
 def verdicts_of(names: Sequence[str], store: Store, cells: Sequence[Cell] | None = None) -> list[Verdict]:
     """Verdicts on the statements about these tables; with `cells`, on those that need no other cell than these."""
+    from shoal.recipes import PAPERS
     from shoal.recipes.judging.statements import STATEMENTS
 
-    known = known_cells(every_cell(), store)
+    known = known_cells(every_cell(PAPERS), store)
     shown = None if cells is None else {cell.name for cell in cells}
     found = []
     for relation in STATEMENTS:
@@ -202,7 +206,8 @@ def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
         print(as_csv(*whole_rows([verdict_document(v) for v in found])), end="")
     else:
         drawn = grid(VERDICTS, rows) if shape == "markdown" else aligned(VERDICTS, rows)
-        echo(out(), "\n\n".join([drawn, count_sentence(found), *reasons(found)]))
+        told = reasons([verdict for verdict in found if verdict.relation.source != YOURS])
+        echo(out(), "\n\n".join([drawn, count_sentence(found), *told]))
 
 
 def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from typing import Any
 from shoal.errors import BadInput
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
+LISTED = ("rows", "columns", "methods")  # keys of several values
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Asked:
     tables: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
     seeds: int | None = None
     engine: str = "local"
     workers: int | None = None
@@ -36,15 +38,15 @@ class Asked:
         empty = next((key for key, value in pairs.items() if not value), None)
         if empty is not None:
             raise BadInput(f"{empty}= has no value; write {empty}=VALUE, or leave it out")
-        rows, columns = (tuple(filter(None, pairs.pop(key, "").split(","))) for key in ("rows", "columns"))
+        rows, columns, methods = (tuple(filter(None, pairs.pop(key, "").split(","))) for key in LISTED)
         seeds, workers, jobs = (whole(key, pairs.pop(key, None)) for key in ("seeds", "workers", "jobs"))
         engine = pairs.pop("engine", "local")
         if pairs:
             raise BadInput(
-                f"{next(iter(pairs))}= is not a key of reproduce, which has rows, columns, seeds, jobs, engine and "
-                "workers; the recipe has the settings, and `shoal run` takes others"
+                f"{next(iter(pairs))}= is not a key of reproduce, which has rows, columns, methods, seeds, jobs, "
+                "engine and workers; the recipe has the settings, and `shoal run` takes others"
             )
-        return cls(tables, rows, columns, seeds, engine, workers, jobs or 1)
+        return cls(tables, rows, columns, methods, seeds, engine, workers, jobs or 1)
 
     def check_engine(self) -> None:
         """A sentence if there is no such engine, or none that plays runs side by side."""
@@ -69,7 +71,7 @@ def once(words: Sequence[str]) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for key, value in (word.split("=", 1) for word in words):
         if key in pairs:
-            mend = f"write {key}={pairs[key]},{value}" if key in ("rows", "columns") else "leave one out"
+            mend = f"write {key}={pairs[key]},{value}" if key in LISTED else "leave one out"
             raise BadInput(f"{key}= is given twice; {mend}")
         pairs[key] = value
     return pairs
@@ -152,3 +154,14 @@ def refuse_beside_check(given: Mapping[str, Any]) -> None:
     word = first_given(given)
     if word is not None:
         raise BadInput(f"{word} does not go with --check, which leaves everything as it is; leave one out")
+
+
+def refuse_guests(methods: Sequence[str]) -> None:
+    """A sentence if methods are added where pages of the papers alone are written.
+
+    >>> refuse_guests(["wecfl"])
+    Traceback (most recent call last):
+    shoal.errors.BadInput: methods= does not go with --write-docs, whose pages are the papers'; --html DIR shows them
+    """
+    if methods:
+        raise BadInput("methods= does not go with --write-docs, whose pages are the papers'; --html DIR shows them")

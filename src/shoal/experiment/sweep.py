@@ -82,11 +82,20 @@ def points(algorithms: Sequence[str], pairs: Mapping[str, Any]) -> list[Point]:
         varied = [key for key, several in lists.items() if len(several) > 1 or key in mine]
         for choice in itertools.product(*lists.values()):
             chosen = dict(zip(lists, choice, strict=True))
-            name = "-".join([spec.name, *(f"{key}={chosen[key]}" for key in varied)])
-            found.append(Point(re.sub(r"[^\w.,=+-]", "_", name), spec.name, chosen))
+            name = plain_name(spec.name, {key: chosen[key] for key in varied})
+            found.append(Point(name, spec.name, chosen))
     for point in found:
         _ = point.resolved
     return list({point.name: point for point in found}.values())
+
+
+def plain_name(algorithm: str, keys: Mapping[str, Any]) -> str:
+    """An algorithm with some of its keys, as a folder or file may be called.
+
+    >>> plain_name("fedprox", {"mu": 1, "data": "synthetic:1:1"})
+    'fedprox-mu=1-data=synthetic_1_1'
+    """
+    return re.sub(r"[^\w.,=+-]", "_", "-".join([algorithm, *(f"{key}={value}" for key, value in keys.items())]))
 
 
 def keys_of(spec: Spec) -> Mapping[str, Any]:

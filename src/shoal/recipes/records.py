@@ -73,6 +73,8 @@ class Cell:
         note: What a reader of the table should know.
         of: The cell of the paper that this is a variant of, as the authors' code or the paper's data have it; empty:
             it is the paper's own.
+        source: Where its algorithm comes from, if it is a guest that the paper does not have: `mine.py:Mine`.
+        code: Of a guest that is not Shoal's own: what tells whether its code is still the same.
 
     >>> cell = Cell("flexcfl/table3", "mnist-mclr", "fedavg", "fedavg", {"rounds": 300}, {"best_accuracy": 89.4})
     >>> cell.name, cell.rounds
@@ -94,6 +96,8 @@ class Cell:
     why_not: str = ""
     note: str = ""
     of: str = ""
+    source: str = ""
+    code: str = ""
 
     @property
     def name(self) -> str:
@@ -108,7 +112,7 @@ class Cell:
     @property
     def settings(self) -> dict[str, Any]:
         """What decides the results of its runs, but for the seed."""
-        return {"algorithm": self.algorithm, **self.keys}
+        return {"algorithm": self.algorithm, **({"code": self.code} if self.code else {}), **self.keys}
 
 
 @dataclass(frozen=True)

@@ -211,6 +211,8 @@ def differs(cell: Cell, result: Result) -> str | None:
     'mu=0.5, the default of its time, where the default is mu=auto now'
     """
     wanted = json.loads(json.dumps(cell.settings))
+    if result.settings.get("code") != wanted.get("code"):
+        return f"figures of other code than {cell.source or cell.algorithm} has now"
     for key in (*wanted, *result.settings):
         if result.settings.get(key) != wanted.get(key):
             return f"{key}={result.settings.get(key)} where the recipe has {key}={wanted.get(key)}"

@@ -2,6 +2,7 @@
 
 from shoal.registry.files import import_file as import_file
 from shoal.registry.files import own_files as own_files
+from shoal.registry.origins import mark as mark
 from shoal.registry.origins import near as near
 from shoal.registry.origins import origins as origins
 from shoal.registry.origins import recover as recover

@@ -13,7 +13,7 @@ from shoal.registry.files import content_hash, import_file, imported_as, own_fil
 from shoal.registry.registry import Registry
 from shoal.registry.trusted import known, remember
 
-__all__ = ["Origin", "near", "origins", "recover", "trust"]
+__all__ = ["Origin", "mark", "near", "origins", "recover", "trust"]
 
 Origin = Mapping[str, str]  # a file (path, near, hash) or a package (package, version); and by key what is used of it
 
@@ -34,11 +34,11 @@ def origins(used: Mapping[str, str], registries: Mapping[str, Registry[Any]]) ->
     found: dict[tuple[str, str], dict[str, str]] = {}
     for key, name in ((key, name) for key, names in used.items() for name in names.split(",")):
         files, package = own_files(registries[key].module(name)), registries[key].package(name)
-        marks = [{"path": str(file.path), "hash": file.hash} for file in files]
+        places = [{"path": str(file.path), "hash": file.hash} for file in files]
         if package is not None:
-            marks = [dict(zip(("package", "version"), package.rsplit(" ", 1), strict=True))]
-        for i, mark in enumerate(marks):  # the first is where it is defined
-            entry = found.setdefault(next(iter(mark.items())), mark)
+            places = [dict(zip(("package", "version"), package.rsplit(" ", 1), strict=True))]
+        for i, place in enumerate(places):  # the first is where it is defined
+            entry = found.setdefault(next(iter(place.items())), place)
             entry |= {} if i else {key: ",".join(filter(None, [entry.get(key), name]))}
     return list(found.values())
 
@@ -57,6 +57,21 @@ def near(entries: Sequence[Origin], folder: Path) -> list[Origin]:
     '../../mine.py'
     """
     return [{**e, "near": os.path.relpath(e["path"], folder.resolve())} if "path" in e else e for e in entries]
+
+
+def mark(entries: Sequence[Origin]) -> str:
+    """What tells whether files and packages are still the same: hashes and versions; empty if there are none.
+
+    Args:
+        entries: What `origins` gave, or a run folder has.
+
+    Returns:
+        Words.
+
+    >>> mark([{"path": "mine.py", "hash": "5f"}, {"package": "ours", "version": "1.0"}]), mark([])
+    ('5f ours==1.0', '')
+    """
+    return " ".join(entry.get("hash") or f"{entry['package']}=={entry['version']}" for entry in entries)
 
 
 def recover(

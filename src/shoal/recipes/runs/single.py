@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from shoal.algorithms import ALGORITHMS
 from shoal.backends import Backend
 from shoal.errors import RunFolderError, ShoalError
 from shoal.experiment.sweep import Point, check_taken, play
 from shoal.loop.plan import Plan, RoundResult
 from shoal.observers import Observer
 from shoal.recipes.records import Cell
+from shoal.registry import mark
 from shoal.store.folder import Folder
 
 __all__ = ["Ended", "Job", "play_one"]
@@ -99,7 +101,8 @@ def play_one(
     watching = [*observers, Until(is_over)]
     point = Point(path.name, job.cell.algorithm, {**job.cell.keys, "seed": job.seed})
     try:
-        begin_anew_if_other(point, path, again)
+        ALGORITHMS.named(job.cell.source)  # a process of a team has not imported it yet
+        begin_anew_if_other(point, path, again, job.cell.code)
         play(point, path, backend, watching)
     except Over:
         pass
@@ -108,11 +111,12 @@ def play_one(
     return Ended(job)
 
 
-def begin_anew_if_other(point: Point, path: Path, again: bool) -> None:
-    """A folder of other settings, or of more rounds, is refused, or goes."""
+def begin_anew_if_other(point: Point, path: Path, again: bool, code: str) -> None:
+    """A folder of other settings, of more rounds, or of other code of the user's own, is refused, or goes."""
     try:
         check_taken(point, path)
         check_rounds(point, path)
+        check_code(code, path)
     except RunFolderError:
         if not again:
             raise
@@ -126,4 +130,12 @@ def check_rounds(point: Point, path: Path) -> None:
         raise RunFolderError(
             f"{path} holds a run with rounds={folder.config()['rounds']}, and the recipe asks for rounds={asked}; "
             "move that folder away"
+        )
+
+
+def check_code(code: str, path: Path) -> None:
+    """A run of a method of the user's own goes on only with the code that it began with."""
+    if (path / "config.toml").exists() and mark(Folder(path).config().get("origins", ())) != code:
+        raise RunFolderError(
+            f"{path} holds a run that began with other code of its method; --again begins it anew, or put the code back"
         )
