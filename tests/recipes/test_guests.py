@@ -60,6 +60,8 @@ def test_papers_stay_as_they_are() -> None:
         ("ifca", "p/table1 has ifca already; leave it out of methods=, or give it keys of its own: methods=ifca:KEY"),
         ("ifcaa", "unknown algorithm 'ifcaa'; did you mean 'ifca'"),
         ("wecfl:mu=1", "mu"),
+        ("wecfl:lr=fast", "lr"),
+        ("mine.py", "methods=mine.py names a file; name the class in it, too: mine.py:CLASS"),
         ("wecfl:3", "keys go with their names"),
         ("nobody.py:Mine", "nobody.py"),
     ],

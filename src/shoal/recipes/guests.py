@@ -15,6 +15,7 @@ from shoal.recipes.records import Cell, Paper, Table
 from shoal.registry import mark
 from shoal.setup.options import meant, own_keys
 from shoal.setup.own import origins_of
+from shoal.setup.resolve import resolve
 from shoal.setup.settings import Settings
 
 __all__ = ["invite"]
@@ -39,6 +40,8 @@ class Guest:
     @classmethod
     def read(cls, word: str) -> Guest:
         spec = parse(ALGORITHMS.named(word))
+        if spec.name not in ALGORITHMS and spec.name.endswith(".py"):
+            raise BadInput(f"methods={word} names a file; name the class in it, too: {word}:CLASS")
         if spec.name not in ALGORITHMS:
             raise ALGORITHMS.unknown(spec.name)
         return cls(word, spec, mark(origins_of({"algorithm": spec.name})))
@@ -56,12 +59,14 @@ class Guest:
                 f"methods={self.spec.name}:KEY=VALUE"
             )
         theirs = {k: v for k, v in shared(row).items() if k in Settings.model_fields or meant(k, known) in known}
+        keys = {**theirs, **keys_of(self.spec)}
+        resolve(self.spec.name, None, None, keys)  # a mistake is said before anything is run
         return Cell(
             first.table,
             first.row,
             self.column,
             self.spec.name,
-            {**theirs, **keys_of(self.spec)},
+            keys,
             seeds=max(cell.seeds for cell in row),
             minutes=median(cell.minutes for cell in row),
             curves=tuple(name for name in first.curves if all(name in cell.curves for cell in row)),
