@@ -38,6 +38,8 @@ def new(kind: Kind, name: Name, folder: Where = Path(".")) -> None:
     print(f"Next:  {command('run', *(['fedavg'] if key else []), f'{key}{file}:{called}')}")
     if kind == "algorithm":
         print(f"       {command('list', f'{file}:{called}')}")
+        row = ("flexcfl/table3", "rows=synthetic", "seeds=1")  # of a paper; its data need no file
+        print(f"       {command('reproduce', *row, f'methods={file}:{called}')}")
 
 
 def write(kind: str, name: str, folder: Path) -> tuple[Path, Path, str]:
