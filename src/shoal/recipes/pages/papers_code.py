@@ -20,6 +20,10 @@ __all__ = ["page"]
 
 DEALT = ("fedgroup/table2/mnist/federation", "fedgroup/table2/mnist-sigma1.55/federation")
 T3, WHERE = "flexcfl/table3", "row and column of Table 3"
+DEALT_TO = {  # methods that were played with both sizes of clients
+    T3: ("FlexCFL", ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")),
+    "fedgroup/table3": ("FedGroup", ("fedavg", "fedprox", "ifca", "fesem", "fg-rcc-edc", "fg-rac-edc", "fg-edc")),
+}
 LETTERS = {"femnist-mclr": "FEMNIST-MCLR", "femnist-mlp": "FEMNIST-MLP"}
 HEAD = f"""# What the papers' code does
 
@@ -114,8 +118,9 @@ def page(known: Known, extras: Extras) -> str:
     )
     letters = twins(T3, LETTERS, "-shared", ("fedavg", "ifca", "fesem", "rcc", "rac", "flexcfl"), known)
     spread = ["samples of a client, standard deviation (FedProx: 106)", *beside(*DEALT, known, "size_std", 1.0)]
-    columns = ("fedavg", "fedprox", "ifca", "fesem", "rcc", "rac", "flexcfl")
-    sizes = [spread, *twins(T3, {"mnist-mclr": "MNIST-MCLR"}, "-sigma1.55", columns, known)]
+    sizes = [spread]
+    for table, (title, columns) in DEALT_TO.items():
+        sizes += twins(table, {"mnist-mclr": f"{title}, MNIST-MCLR"}, "-sigma1.55", columns, known)
     parts = [
         *(
             HEAD.strip(),
@@ -129,7 +134,7 @@ def page(known: Known, extras: Extras) -> str:
         *(SHRINK.strip(), grid(("row and column", "paper", "more data", "fewer data", CHANGE), falling)),
         *(SHARED.strip(), grid((WHERE, "paper", "no shared images", "shared images", CHANGE), letters)),
         *(*groups_apart(known), *between_groups(known), SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES),
-        grid((WHERE, "paper", "sigma 2", "sigma 1.55", CHANGE), sizes),
+        grid(("row and column of Tables 3 and III", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes),
         *(MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *slips()),
     ]
     return "\n\n".join(parts) + "\n"
