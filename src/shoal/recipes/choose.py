@@ -50,8 +50,8 @@ def cells_of(papers: Mapping[str, Paper], tables: Sequence[Table]) -> list[Cell]
         Cells.
 
     >>> from shoal.recipes import PAPERS
-    >>> [cell.name for cell in cells_of(PAPERS, tables_named(PAPERS, ["wecfl/fig7"]))]
-    ['wecfl/table2-fmnist-dirichlet/k10/wecfl', 'wecfl/fig3/k3/wecfl']
+    >>> [cell.name for cell in cells_of(PAPERS, tables_named(PAPERS, ["wecfl/fig4"]))]
+    ['wecfl/table2-fmnist-dirichlet/k10/wecfl', 'wecfl/table2-cifar-dirichlet/k10/wecfl']
     """
     every = {cell.name: cell for paper in papers.values() for table in paper.tables for cell in table.cells}
     own = [cell.name for table in tables for cell in table.cells]
