@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+import torch
 from tests.algorithms.tiny import clients_of, engine_of
 from tests.conftest import make_toy, small_net
 from tests.support import Misbehaving
+from torch import nn
 
 import shoal
 from shoal.backends import Serial
 from shoal.engine import Engine
+from shoal.errors import BadInput
 from shoal.layout import Layout
 from shoal.seeds import Key
 from shoal.selection import All
 from shoal.solvers import SGD
+from shoal.tasks import Losses
 
 TWO = {"ann": (1.0, 0, 3), "bob": (1.0, 1, 2)}
 SWAPPED = {"ann": (1.0, 1, 3), "bob": (1.0, 1, 2)}  # ann's samples have the other class
@@ -42,6 +47,46 @@ def test_of_draws_that_are_as_good_the_first_is_taken() -> None:
     plain, picked = (shoal.IFCA(groups=2, init_min_share=s).init(engine, Key(0).at(0)) for s in (0.0, 0.5))
     assert picked[1].measures == {"init_share": 0.0} and plain[1].measures == {}
     assert picked[0].theta_KP.tobytes() == plain[0].theta_KP.tobytes()
+
+
+def trained_before() -> nn.Module:
+    """The same weights whatever the seed, as of a model that was trained before."""
+    net = small_net()
+    with torch.no_grad():
+        for number, weights in enumerate(net.parameters()):
+            weights.copy_(torch.linspace(-0.1, 0.1 + number, weights.numel()).reshape(weights.shape))
+    return net
+
+
+def test_models_that_begin_alike_are_told_of_and_dealt_out_if_asked() -> None:
+    engine = Engine(Serial(), Layout.of(trained_before, make_toy().sample()))
+    engine.set_federation(make_toy())
+    clients = len(engine.clients)
+    alike = shoal.IFCA(groups=2, select=All(), solver=SGD(lr=0.1))
+    state, record = alike.init(engine, Key(0).at(0))
+    assert [event["kind"] for event in record.events] == ["models alike"]
+    state, _ = alike.step(state, engine, Key(0).at(1))
+    assert set(state.group.get(state.group.ids, -1).tolist()) == {0}  # ties go to the first
+
+    dealt = shoal.IFCA(groups=2, start="one_model", select=All(), solver=SGD(lr=0.1))
+    state, record = dealt.init(engine, Key(0).at(0))
+    assert not record.events and (state.theta_KP == state.theta_KP[0]).all()
+    state, record = dealt.step(state, engine, Key(0).at(1))
+    assert np.bincount(state.group.get(state.group.ids, -1)).tolist() == [clients - clients // 2, clients // 2]
+    assert (state.theta_KP[0] != state.theta_KP[1]).any()
+    losses = engine.map(Losses("train"), engine.clients.ids, state.theta_KP, None, Key(1))["losses"]
+    state, _ = dealt.step(state, engine, Key(0).at(2))  # from now on they choose
+    assert state.group.get(engine.clients.ids, -1).tolist() == losses.argmin(1).tolist()
+
+
+def test_one_model_has_no_draws_to_repeat() -> None:
+    with pytest.raises(BadInput, match="leave one of them out"):
+        shoal.IFCA(groups=2, start="one_model", init_min_share=0.1).init(engine_of(clients_of(TWO)), Key(0).at(0))
+
+
+def test_one_model_among_one_is_no_tie() -> None:
+    _, record = shoal.IFCA(groups=1).init(engine_of(clients_of(TWO)), Key(0).at(0))
+    assert not record.events
 
 
 def test_without_migration_nothing_is_kept() -> None:

@@ -13,14 +13,19 @@ from shoal.algorithms.parts.first_client import first_of_each
 from shoal.algorithms.parts.migration import Migration, shifted_clients
 from shoal.algorithms.registry import algorithm
 from shoal.clusterers import min_loss
+from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
 from shoal.table import Serving, Table
-from shoal.tasks import Choose, Losses
+from shoal.tasks import Choose, Losses, Train
 from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Select, Solver, option
 
 TRIES = 50  # draws of the initial models
+ALIKE = {
+    "kind": "models alike",
+    "reason": "all models begin as the same one, so that nobody can choose among them; init=one_model deals them out",
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,11 @@ class IFCA(Algorithm):
     weighting: Literal["uniform", "samples", "first"] = option(
         "uniform", "weights of the mean: all alike, by samples, or the first client alone (departure D87)"
     )
+    start: Literal["random_models", "one_model"] = option(
+        "random_models",
+        "draws, or one_model for all, as one trained before: the first clients are dealt out",
+        key="init",
+    )
     init_min_share: float = option(0.0, "re-draw the start until every model is chosen by this share of clients", low=0)
     migration: Migration = option(
         "off", "who drifted chooses anew at once: off, aligned or counts", without_labels="off"
@@ -63,12 +73,14 @@ class IFCA(Algorithm):
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
         theta_KP, share = self._draw(engine, key("init"))
         server = per_group(self.mean, engine.layout).init(theta_KP)
-        return State(theta_KP, Table(), server), Record(measures={"init_share": share} if self.init_min_share else {})
+        alike = self.start == "random_models" and self.groups > 1 and bool((theta_KP == theta_KP[0]).all())
+        measures = {"init_share": share} if self.init_min_share else {}
+        return State(theta_KP, Table(), server), Record(measures=measures, events=(ALIKE,) if alike else ())
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         group, measures = self._migrate(state, engine, key("migrate"))
         cohort = self.select(engine.clients, key("select"))
-        got = engine.map(Choose("train", self.solver), cohort, state.theta_KP, None, key("train"))
+        got = self._train(state, cohort, engine, key)
         lift = per_group(self.mean, engine.layout)
         counted = first_of_each(got, key("first")) if self.weighting == "first" else got
         theta_KP, server = lift.apply(state.theta_KP, counted, state.server, key("aggregate"))
@@ -82,11 +94,24 @@ class IFCA(Algorithm):
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         return engine.map(Choose("train"), cohort, state.theta_KP, None, key, min_answers=0)
 
+    def _train(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
+        """Clients choose a model and train it; as long as all models are the one of the start, they are dealt out."""
+        if self.start == "random_models" or len(state.group):
+            return engine.map(Choose("train", self.solver), cohort, state.theta_KP, None, key("train"))
+        dealt_N = key("deal").rng().permutation(len(cohort)) % self.groups
+        return engine.map(Train(self.solver), cohort, state.theta_KP, dealt_N, key("train"))
+
     def _draw(self, engine: Engine, key: Key) -> tuple[Array, float]:
         """K models at random; with `init_min_share` the draw in which the least chosen one has the largest share.
 
         If nobody tries them, it is the first draw, with a share of 0.
         """
+        if self.start == "one_model":
+            if self.init_min_share:
+                raise BadInput(
+                    "init_min_share draws models anew; with init=one_model there is one, so leave one of them out"
+                )
+            return np.repeat(engine.layout.init(key)[None], self.groups, 0), 0.0
         theta_KP = engine.layout.init_many(self.groups, key)
         if not self.init_min_share:
             return theta_KP, 0.0

@@ -86,7 +86,7 @@ class ProgressDisplay(Observer):
         echo(self.console, f"warning: {text}", style="yellow")
 
     def _troubles(self, result: RoundResult) -> None:
-        """Skipped rounds, a collapse into one group, chains of one, and the first of the clients left out."""
+        """Skipped rounds, a collapse into one group, what methods warn of, and the first of the clients left out."""
         left_out = [e for e in result.events if e["kind"] == "left out"]
         for event in result.events:
             if event["kind"] == "round skipped":
@@ -94,7 +94,7 @@ class ProgressDisplay(Observer):
             elif event["kind"] == "collapsed" and not self._collapsed:
                 self._collapsed = True
                 self.warn(f"round {result.round}: {event['reason']}; try another start or number of groups")
-            elif event["kind"] == "chains of one":
+            elif event["kind"] in ("chains of one", "models alike"):
                 self.warn(f"round {result.round}: {event['reason']}")
             elif event["kind"] == "stopped" and not self._quiet:
                 echo(self.console, f"{self._prefix}{self.name} stops after round {result.round}: {event['reason']}")

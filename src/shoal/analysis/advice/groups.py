@@ -97,7 +97,7 @@ def lost(seen: AdviceInput) -> Iterator[Advice]:
         else f"{len(empty)} of {len(sizes)} groups are empty"
     )
     what += f" (sizes {sizes})"
-    if seen.is_known_for("draws_models"):
+    if seen.is_known_for("draws_models") and seen.own.get("init") != "one_model":
         least = round(0.4 / len(sizes), 2)
         text = (
             f"{what}: some of the random models were never the best for anybody; draw them again until each is chosen"
