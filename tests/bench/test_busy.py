@@ -51,10 +51,14 @@ def test_the_processes_are_there_meanwhile_and_gone_afterwards() -> None:
     assert spent_by(others) == 0  # of nobody
 
 
-def test_it_runs_and_only_for_who_asks() -> None:
+@pytest.mark.slow
+def test_it_runs() -> None:
     (found,) = time_busy(1, quick=True, notify=lambda text: None)
     names = [r["name"] for r in found["results"]]
     assert names[0] == "plain loop, 1 thread"
     assert any(name.startswith("shoal, one process") for name in names)
     assert all(r["slower"] > 0 and r["fair"] >= 1 for r in found["results"])
+
+
+def test_it_is_for_who_asks() -> None:
     assert "busy" in MORE and "busy" not in NAMES
