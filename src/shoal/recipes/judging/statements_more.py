@@ -14,7 +14,7 @@ from shoal.recipes.judging.statements_wecfl import (
     clusterings,
     convergence,
     cosines,
-    ifca_otherwise,
+    other_ifcas,
     table5,
 )
 from shoal.recipes.papers.wecfl_figures import SPREADS
@@ -234,7 +234,7 @@ def wecfl() -> list[Relation]:
     ]
     return [
         *found,
-        ifca_otherwise(),
+        *other_ifcas(),
         *starts,
         *clusterings(),
         *convergence(),

@@ -23,8 +23,8 @@ DRAWN: dict[str, dict[str, Any]] = {
 IFCA_HERE: dict[str, Any] = {
     "cause": "the setting",
     "why": "Its IFCA must differ in something that the paper does not tell. One step a round, one start for all models "
-    "and the first client's update alone do not take ours there.",
-    "tells": ("wecfl/ifca-otherwise",),
+    "and the first client's update alone do not take ours there; with two models in place of ten it is near.",
+    "tells": ("wecfl/ifca-otherwise", "wecfl/ifca-two"),
 }
 PAIRS = ("fmnist-dirichlet", "fmnist-classes", "cifar-dirichlet", "cifar-classes")
 
@@ -95,20 +95,30 @@ def clusterings() -> list[Relation]:
     ]
 
 
-def ifca_otherwise() -> Relation:
-    """That no IFCA of the trial is as low as the paper's."""
+def other_ifcas() -> list[Relation]:
+    """That no IFCA of the trial is as low as the paper's, but one that has two models; bounds are ours."""
     printed = TABLE2["cifar-classes"]["k10"]["ifca"][0]
-    return Relation(
-        "wecfl/ifca-otherwise",
-        "cifar-classes: IFCA of one step a round, from one model or of the first client's update alone is at least 10 "
-        f"points above the paper's IFCA ({printed}), K = 10",
-        "ours",
-        tuple(f"wecfl/ifca/k10/{column}" for column in IFCAS),
-        over="least",
-        least=printed + 10,
-        ours=True,
-        **LAST,
-    )
+    own: dict[str, Any] = {"source": "ours", "ours": True, **LAST}
+    return [
+        Relation(
+            "wecfl/ifca-otherwise",
+            "cifar-classes: IFCA of one step a round, from one model or of the first client's update alone is at least "
+            f"10 points above the paper's IFCA ({printed}), K = 10",
+            left=tuple(f"wecfl/ifca/k10/{column}" for column in IFCAS),
+            over="least",
+            least=printed + 10,
+            **own,
+        ),
+        Relation(
+            "wecfl/ifca-two",
+            f"cifar-classes: IFCA with two models is as near to the paper's with ten ({printed}) as FedAvg is to the "
+            "paper's, within 8 points",
+            left=("wecfl/ifca/k2/ifca",),
+            least=printed - 8,
+            most=printed + 8,
+            **own,
+        ),
+    ]
 
 
 def convergence() -> list[Relation]:
