@@ -20,13 +20,13 @@ BEHIND: dict[str, Any] = {
         "cause": "the setting",
         "why": "Writers have 110 to 464 samples, and IDA counts who has few like who has many, FedAvg by samples. With "
         "those weights, too, IDA keeps up in 100 rounds; the paper trains for 500.",
-        "tells": ("fedgsp/ida-samples-fedavg",),
+        "tells": ("fedgsp/ida-samples-fedavg", "fedgsp/ida-long"),
     },
     "fedfusion": {
         "cause": "the setting",
         "why": "The small network stands still at first, with FedFusion's untrained convolution between features and "
         "classifier for longer; after that both climb alike, and the paper has 500 rounds.",
-        "tells": ("fedgsp/fedfusion-climb",),
+        "tells": ("fedgsp/fedfusion-climb", "fedgsp/fedfusion-long"),
     },
 }
 
@@ -91,6 +91,18 @@ def fedgsp() -> list[Relation]:
             least=-1,
             most=1,
             ours=True,
+        ),
+        *(
+            Relation(
+                f"fedgsp/{m}-long",
+                f"with 500 rounds {m} is above FedAvg",
+                "ours",
+                (f"fedgsp/table1/small-500/{m}",),
+                ("fedgsp/table1/small-500/fedavg",),
+                **ABOVE,
+                ours=True,
+            )
+            for m in BEHIND
         ),
         Relation(
             "fedgsp/fedprox-fedavg",
