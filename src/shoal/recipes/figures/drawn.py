@@ -13,7 +13,7 @@ from shoal.recipes.judging.relations import Known
 from shoal.recipes.records import Panel, Table
 from shoal.report.svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, picture, rule, text
 
-__all__ = ["drawings"]
+__all__ = ["drawings", "file_name"]
 
 NAME, LETTER = 12, 6.5  # pixels of a name in a picture: high, and wide for each letter
 LINE, KEY = 15, 24  # pixels of the legend: between lines, and before names
@@ -35,8 +35,17 @@ def drawings(table: Table, known: Known) -> dict[str, str]:
     for number, panel in enumerate(table.panels):
         picture_ = drawn_panel(panel, known)
         if picture_:
-            found[f"{table.name.replace('/', '-')}-{number}.svg"] = picture_
+            found[file_name(table, number)] = picture_
     return found
+
+
+def file_name(table: Table, number: int) -> str:
+    """Of the picture of a panel, which counts from 0.
+
+    >>> file_name(Table("cfl/fig1", "Two toys"), 1)
+    'cfl-fig1-1.svg'
+    """
+    return f"{table.name.replace('/', '-')}-{number}.svg"
 
 
 def drawn_panel(panel: Panel, known: Known) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shoal.recipes.figures.drawn import drawings
+from shoal.recipes.figures.drawn import drawings, file_name
 from shoal.recipes.figures.ran import ran_of
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.choices import remarks
@@ -193,7 +193,13 @@ def panel_sentence(table: Table, known: Known) -> list[str]:
     """The pictures of a figure, means over seeds, and how to look at it more closely."""
     if not table.panels:
         return []
-    drawn = [f"![{name.removesuffix('.svg')}](figures/{name})" for name in drawings(table, known)]
+    there = drawings(table, known)
+    names = {file_name(table, number): panel for number, panel in enumerate(table.panels)}
+    drawn = [
+        f"![{panel.title}: {panel.curve.replace('_', ' ')}](figures/{name})"
+        for name, panel in names.items()
+        if name in there
+    ]
     how = f"`shoal reproduce {table.name} --list --html DIR` draws it"
     return [*drawn, f"{'; '.join([how, *panel_words(table, known)])}."]
 
