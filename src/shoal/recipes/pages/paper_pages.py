@@ -195,11 +195,7 @@ def panel_sentence(table: Table, known: Known) -> list[str]:
         return []
     there = drawings(table, known)
     names = {file_name(table, number): panel for number, panel in enumerate(table.panels)}
-    drawn = [
-        f"![{panel.title}: {panel.curve.replace('_', ' ')}](figures/{name})"
-        for name, panel in names.items()
-        if name in there
-    ]
+    drawn = [f"![{panel.title}](figures/{name})" for name, panel in names.items() if name in there]
     how = f"`shoal reproduce {table.name} --list --html DIR` draws it"
     return [*drawn, f"{'; '.join([how, *panel_words(table, known)])}."]
 
