@@ -15,6 +15,7 @@ from shoal.errors import DataMissing
 from shoal.measures.l2 import squared_l2
 from shoal.recipes import PAPERS
 from shoal.recipes.judging.derived import DERIVED, values_of
+from shoal.recipes.judging.main_claims import MAIN
 from shoal.recipes.judging.relations import Known, Relation, Verdict, decided, judge, known_cells, within
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.judging.statements_flexcfl import PRINTED
@@ -34,6 +35,21 @@ def test_names_are_unique_and_begin_with_a_paper() -> None:
     names = [relation.name for relation in STATEMENTS]
     assert len(set(names)) == len(names) > 100
     assert {name.split("/")[0] for name in names} == set(PAPERS)
+
+
+def test_every_paper_has_main_claims_and_they_are_its_own() -> None:
+    own = {relation.name for relation in STATEMENTS if not relation.ours}
+    assert len(set(MAIN)) == len(MAIN) and set(MAIN) <= own
+    assert {name.split("/")[0] for name in MAIN} == set(PAPERS)
+    assert {r.name for r in STATEMENTS if "abstract" in r.source and not r.ours} <= set(MAIN), "what an abstract says"
+
+
+def test_reasons_of_some_statements_find_what_tells_among_all() -> None:
+    one, other = (Relation(f"p/{name}", f"{name} is high", "", ("x",), cause="the setting", why="So.") for name in "ab")
+    verdict = Verdict(replace(one, tells=("p/b",)), "does not hold")
+    told = reasons([verdict], [verdict, Verdict(other, "holds", ours=1.0, n=1, holds_in=1)])
+    assert told[1] == '* a is high: the setting. So. "b is high": 1.00, in 1 of 1 seed, holds.'
+    assert reasons([verdict])[1] == "* a is high: the setting. So."
 
 
 def test_cells_are_there_and_quantities_are_shown_or_kept() -> None:

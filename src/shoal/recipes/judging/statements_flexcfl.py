@@ -121,7 +121,7 @@ def averages() -> list[Relation]:
             least=5,
             source="abstract",
         ),
-        one("average-fesem", "MNIST", less, "flexcfl", "fesem", least=4, **said),
+        one("average-fesem", "MNIST", less, "flexcfl", "fesem", least=4, source="abstract"),
         one("average-fesem", "FEMNIST", far, "flexcfl", "fesem", least=20, tells=tells, **more, **said),
         one("average-rac", "MNIST", "RAC costs 5.5 points, at least 2.7", "rac", "flexcfl", most=-2.7, **said),
         one("average-rac", "FEMNIST", "RAC costs 19.7 points, at least 9.8", "rac", "flexcfl", most=-9.8, **said),

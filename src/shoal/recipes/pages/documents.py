@@ -12,6 +12,7 @@ from shoal.errors import RunFolderError
 from shoal.recipes.figures.drawn import drawings
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.items import BY_READING, ITEMS, RULE, Item, Status, status_of, variant_of
+from shoal.recipes.judging.main_claims import MAIN
 from shoal.recipes.judging.relations import Known, Verdict, judge
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.pages import earlier, papers_code
@@ -97,7 +98,10 @@ def index(
                 + count_sentence(list(verdicts.values())),
                 f"The papers have {len(statuses)} items ([list](items.md)). {counts_sentence(statuses)}",
                 grid(("paper", *HEADS), [[name, *line] for name, line in counts.items()]),
+                *main_claims(verdicts),
+                "## How near it comes",
                 *distance_parts(papers, known),
+                "## Read on",
                 links,
                 "* [All statements, and whether they hold](statements.md)\n"
                 "* [How alike ICG's groups are](../icg.md), [EDC over MADC](../edc-madc.md), "
@@ -107,6 +111,19 @@ def index(
         )
         + "\n"
     )
+
+
+def main_claims(verdicts: Mapping[str, Verdict]) -> list[str]:
+    """What the papers say first of themselves, and what is behind those that do not hold."""
+    mine = [verdicts[name] for name in MAIN]
+    rows = [[name.split("/")[0], *row] for name, row in zip(MAIN, verdict_rows(mine), strict=True)]
+    return [
+        "## What the papers say first of themselves",
+        "Statements of abstracts and conclusions, and what each method is known for. How a verdict is formed stands on "
+        "[the page of all statements](statements.md).",
+        grid(("paper", *VERDICTS), rows),
+        *reasons(mine, list(verdicts.values())),
+    ]
 
 
 def tally(statuses: Mapping[Item, Status]) -> list[str]:

@@ -12,19 +12,28 @@ __all__ = ["REASONS", "reason_rows", "reasons"]
 REASONS = ("does not hold", "cause", "what tells")
 
 
-def reasons(verdicts: Sequence[Verdict]) -> list[str]:
-    """What is behind statements that do not hold, as a list in Markdown; nothing if all do."""
-    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts)]
+def reasons(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> list[str]:
+    """What is behind statements that do not hold, as a list in Markdown; nothing if all do.
+
+    Args:
+        verdicts: Of these statements.
+        others: Those among which are what tells, if not among these.
+
+    Returns:
+        Paragraphs.
+    """
+    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts, others)]
     return ["Behind those that do not hold:", "\n".join(lines)] if lines else []
 
 
-def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
+def reason_rows(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> list[list[str]]:
     """The statements that do not hold with cause and what tells; those with the same reason in one row.
 
     A cause is supposed as long as nothing that would tell was run.
 
     Args:
         verdicts: Of a paper, or of all.
+        others: Those among which are what tells, if not among these.
 
     Returns:
         Cells of a table with the heads `REASONS`.
@@ -33,7 +42,7 @@ def reason_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
     >>> reason_rows([Verdict(Relation("p/a", "a is above b", "Table 1", ("x",), ("y",), least=0), "does not hold")])
     [['a is above b', 'cause not known yet', '']]
     """
-    known = {v.relation.name: v for v in verdicts}
+    known = {v.relation.name: v for v in (*others, *verdicts)}
     alike: dict[tuple[str, str], list[Verdict]] = {}
     for one in (v for v in verdicts if v.says == "does not hold"):
         reason = (one.relation.cause, one.relation.why) if one.relation.why else ("", one.relation.name)

@@ -1,0 +1,34 @@
+"""What the papers say first of themselves: statements of abstracts and conclusions, what each method is known for."""
+
+from __future__ import annotations
+
+__all__ = ["MAIN"]
+
+MAIN: tuple[str, ...] = (
+    "fedgroup/headline-fedavg-femnist-mlp",
+    "fedgroup/headline-fesem-mnist-mclr",
+    "fedgroup/edc-madc",
+    "fedgroup/rac-average",
+    "flexcfl/average-fedavg-FEMNIST",
+    "flexcfl/fashion-fedprox",
+    "flexcfl/average-fesem-MNIST",
+    "flexcfl/average-all-fedavg-FEMNIST",
+    "flexcfl/average-part-ifca-MNIST",
+    "flexcfl/average-part-ifca-FEMNIST",
+    "flexcfl/traffic",
+    "cfl/exact-split-rounds",
+    "cfl/doubles-split-rounds",
+    "cfl/sixty-split-rounds",
+    "cfl/notebook-gain",
+    "wecfl/fedavg-fmnist-dirichlet",
+    "wecfl/fedavg-fmnist-classes",
+    "wecfl/fedavg-cifar-dirichlet",
+    "wecfl/fesem-cifar-dirichlet",
+    "wecfl/fesem-cifar-classes",
+    "wecfl/settled-cifar-dirichlet",
+    "fedgsp/fedavg",
+    "fedgsp/seven",
+    "fedgsp/seven-rounds",
+    "fedgsp/time",
+    "fedgsp/icg",
+)
