@@ -149,6 +149,8 @@ class Table:
         panels: What is drawn.
         about: A sentence or two: what is as in the paper and what is not.
         elsewhere: A page or test that shows it, if it has no cells.
+        side_by_side: Whether quantities stand side by side, a grid for each row with its columns down, as where a paper
+            lists methods and what was measured of each.
         trial: Whether it is ours, about what the paper leaves open; its cells may have figures of the paper's tables.
 
     >>> cells = (Cell("p/t", "a", "x", "fedavg", {"rounds": 1}), Cell("p/t", "a", "y", "local", {"rounds": 1}))
@@ -163,6 +165,7 @@ class Table:
     panels: tuple[Panel, ...] = ()
     about: str = ""
     elsewhere: str = ""
+    side_by_side: bool = False
     trial: bool = False
 
     @cached_property

@@ -21,8 +21,9 @@ from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.judging.statements_flexcfl import PRINTED
 from shoal.recipes.judging.statements_more import ALONE
 from shoal.recipes.numbers import figure_of
-from shoal.recipes.pages.paper_pages import cell_text, count_sentence
+from shoal.recipes.pages.paper_pages import count_sentence
 from shoal.recipes.pages.reasons import reasons
+from shoal.recipes.pages.table_grids import cell_text
 from shoal.recipes.papers.cfl import RATE
 from shoal.recipes.records import Cell, Quantity
 from shoal.recipes.store import Result, Store

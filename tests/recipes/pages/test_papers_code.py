@@ -11,10 +11,9 @@ from shoal.recipes.pages.as_in_code import code_rows, in_code, lines
 from shoal.recipes.pages.duan_code import groups_apart
 from shoal.recipes.pages.extra_pages import read_extras
 from shoal.recipes.pages.first_client import METHODS, ROWS, TABLES, distances, says
-from shoal.recipes.pages.paper_pages import quantity_grid
 from shoal.recipes.pages.papers_code import drawn_sizes
 from shoal.recipes.pages.slips import slips
-from shoal.recipes.records import Cell, Quantity, Table
+from shoal.recipes.records import Cell
 from shoal.recipes.store import Result
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -74,15 +73,6 @@ def test_draws_of_sizes_are_shown() -> None:
     assert found["mnist-sigma2"]["least"] > found["mnist-sigma2"]["published"]  # docs/partitions.md says so
     assert found["synthetic"]["at_most_published"] > 0.9  # D96 says so
     assert "| 75,349 |" in table and drawn_sizes({}) == []
-
-
-def test_a_grid_without_figures_is_not_shown() -> None:
-    cells = tuple(Cell("p/t", "r", column, "fedavg", {"rounds": 1}, {"best_accuracy": 80.0}, 1) for column in "ab")
-    runs = {0: {"complete": True, "figures": {"best_accuracy": 0.8}}}
-    known: Known = {cells[0].name: (cells[0], Result(cells[0].settings, runs)), cells[1].name: (cells[1], None)}
-    table = Table("p/t", "A table", cells)
-    assert quantity_grid(table, Quantity("ari", "ARI"), known) == []
-    assert len(quantity_grid(table, Quantity("best_accuracy", "best", 100), known)) == 2
 
 
 def test_both_readings_of_the_discrepancy_stand_beside_each_other() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +12,25 @@ from shoal.recipes.figures.overview import DISTANCES, distances, overview
 from shoal.recipes.figures.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.figures.ran import left_out
 from shoal.recipes.figures.scene_of import is_scene, scene_of
-from shoal.recipes.judging.relations import Known, judge
+from shoal.recipes.judging.main_claims import MAIN
+from shoal.recipes.judging.relations import Known, Verdict, judge
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages.distances import groups_of_paper
 from shoal.recipes.pages.paper_pages import (
+    FIRST,
+    FIRST_OF_WHAT,
     HOW,
     VERDICTS,
     count_sentence,
     departure_sentence,
-    one_column_rows,
     opening,
     panel_words,
-    quantity_rows,
     remarks_under,
     verdict_rows,
 )
 from shoal.recipes.pages.reasons import REASONS, reason_rows
+from shoal.recipes.pages.table_grids import grids_of
 from shoal.recipes.pages.words import plain, sentences, tables
 from shoal.recipes.records import Panel, Paper, Table
 from shoal.report import write
@@ -71,15 +73,24 @@ def page_of(paper: Paper, known: Known) -> Page:
         What `shoal.report` renders.
     """
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
-    sections = [*first_section(paper, known), *(table_section(table, known) for table in paper.tables)]
-    sheets = [Sheet("Statements", VERDICTS, verdict_rows(verdicts), plain(HOW))]
-    if rows := reason_rows(verdicts):
-        sheets.append(Sheet("Behind those that do not hold", REASONS, rows))
-    last = Section("Statements", sheets=sheets)
-    return Page(paper.title, paper.reference, count_sentence(verdicts), (), [*sections, last])
+    main = [v for v in verdicts if v.relation.name in MAIN]
+    sections = [
+        *([Section(FIRST, sheets=judged(main, verdicts), words=[FIRST_OF_WHAT], label="Claims")] if main else []),
+        *overview_section(paper, known),
+        *(table_section(table, known) for table in paper.tables),
+        Section("Statements", sheets=judged(verdicts, (), plain(HOW))),
+    ]
+    return Page(paper.title, paper.reference, count_sentence(verdicts, "the paper"), (), sections)
 
 
-def first_section(paper: Paper, known: Known) -> list[Section]:
+def judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], note: str = "") -> list[Sheet]:
+    """Statements with their verdicts, and what is behind those that do not hold; `others` may tell, too."""
+    rows = reason_rows(verdicts, others)
+    behind = [Sheet("Behind those that do not hold", REASONS, rows)] if rows else []
+    return [Sheet("Statements and verdicts", VERDICTS, verdict_rows(verdicts), note), *behind]
+
+
+def overview_section(paper: Paper, known: Known) -> list[Section]:
     """Every accuracy that the paper prints, beside ours; nothing where nothing was run."""
     groups = groups_of_paper(paper, known)
     scene = overview(groups)
@@ -95,7 +106,7 @@ def table_section(table: Table, known: Known) -> Section:
     drawn = section("", [one for k, panel in enumerate(table.panels) for one in panel_figures(table, k, panel, known)])
     counted = [f"{words}." for words in panel_words(table, known)]
     under = [*remarks_under(table, known), *counted, *departure_sentence(table)]
-    sheets = [*grids(table, known), *tables(under)]
+    sheets = [*sheets_of(table, known), *tables(under)]
     if rows := sheet_rows(table, known):
         sheets.append(Sheet("Every cell, its departures and notes", HEADS, rows, folded=True))
     name = table.name.split("/")[1]
@@ -104,17 +115,16 @@ def table_section(table: Table, known: Known) -> Section:
     return Section(title, drawn.figures, drawn.missing, sheets, label=name, words=words, notes=notes)
 
 
-def grids(table: Table, known: Known) -> list[Sheet]:
-    """Rows by columns, a grid for each quantity; or rows by quantities, where there is one column."""
-    if len(table.columns) == 1:
-        rows = one_column_rows(table, known)
-        return [sheet_of(BESIDE, [q.head for q in table.quantities], rows)] if rows else []
-    found = [(q.head, *quantity_rows(table, q, known)) for q in table.quantities]
-    return [sheet_of(f"{name[0].upper()}{name[1:]}: {BESIDE}", heads, rows) for name, heads, rows in found if heads]
-
-
-def sheet_of(title: str, heads: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Sheet:
-    return Sheet(title, ("", *heads), [[name, *texts] for name, texts in rows.items()])
+def sheets_of(table: Table, known: Known) -> list[Sheet]:
+    """The grids of a table."""
+    return [
+        Sheet(
+            plain(f"{one.title}: {BESIDE}" if one.title else BESIDE),
+            ("", *map(plain, one.heads)),
+            [[plain(name), *texts] for name, texts in one.rows.items()],
+        )
+        for one in grids_of(table, known)
+    ]
 
 
 def sheet_rows(table: Table, known: Known) -> list[list[str]]:

@@ -8,18 +8,21 @@ from shoal.recipes.figures.drawn import drawings, file_name
 from shoal.recipes.figures.ran import ran_of
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.choices import remarks
+from shoal.recipes.judging.main_claims import MAIN
 from shoal.recipes.judging.relations import Known, Relation, Verdict, judge
-from shoal.recipes.numbers import figure_of, progress_of, state_of
+from shoal.recipes.numbers import progress_of, state_of
 from shoal.recipes.pages.extras import extra_parts
 from shoal.recipes.pages.reasons import reasons
-from shoal.recipes.records import Cell, Paper, Quantity, Table
+from shoal.recipes.pages.table_grids import grids_of
+from shoal.recipes.records import Cell, Paper, Table
 from shoal.recipes.store import Result
 
 __all__ = ["paper_page", "verdict_rows"]
 
 MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
-EMPTY = ("", "- / -", "- / not run")  # cells of which neither the paper nor we have a figure
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
+FIRST = "What it says first of itself"
+FIRST_OF_WHAT = "Statements of the abstract and of conclusions, and what the method is known for."
 RULES = "How a verdict is formed stands on [the page of all statements](statements.md)."
 HOW = (
     "`asked for` is the bound that decides, on left minus right, or on left over right where factors are given. Papers "
@@ -52,11 +55,22 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
         "A cell holds the paper's figure, then ours: mean ± standard deviation (seeds). Values of every seed, settings "
         "and curves are in `results/`; names of rows and columns are those of `shoal reproduce`.",
     ]
+    verdicts = [judge(relation, known) for relation in statements]
+    if main := [v for v in verdicts if v.relation.name in MAIN]:
+        parts += [
+            f"## {FIRST}",
+            f"{FIRST_OF_WHAT} {RULES}",
+            grid(VERDICTS, verdict_rows(main)),
+            *reasons(main, verdicts),
+        ]
     for table in paper.tables:
         parts += table_part(table, known)
     if statements:
-        verdicts = [judge(relation, known) for relation in statements]
-        parts += ["## Statements", f"{count_sentence(verdicts)} {RULES}", grid(VERDICTS, verdict_rows(verdicts))]
+        parts += [
+            "## Statements",
+            f"{count_sentence(verdicts, 'the paper')} {RULES}",
+            grid(VERDICTS, verdict_rows(verdicts)),
+        ]
         parts += reasons(verdicts)
     return "\n\n".join(parts) + "\n"
 
@@ -64,11 +78,7 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
 def table_part(table: Table, known: Known) -> list[str]:
     """The heading of a table, what it is about, its cells, and what was not run."""
     name = table.name.split("/", 1)[1]
-    parts = [f"## {name}: {table.title}", *opening(table)]
-    if len(table.columns) == 1:
-        parts += one_column_grid(table, known)
-    else:
-        parts += [piece for quantity in table.quantities for piece in quantity_grid(table, quantity, known)]
+    parts = [f"## {name}: {table.title}", *opening(table), *grid_parts(table, known)]
     return [*parts, *remarks_under(table, known), *panel_sentence(table, known), *departure_sentence(table)]
 
 
@@ -94,47 +104,13 @@ def departure_sentence(table: Table) -> list[str]:
     return [f"Departures: {links}."] if links else []
 
 
-def quantity_grid(table: Table, quantity: Quantity, known: Known) -> list[str]:
-    """Rows by columns, for the rows of which something was run."""
-    columns, rows = quantity_rows(table, quantity, known)
-    named = f"{quantity.head[0].upper()}{quantity.head[1:]}:"
-    texts = [[f"`{row}`", *texts] for row, texts in rows.items()]
-    return [named, grid(("", *(f"`{c}`" for c in columns)), texts)] if columns else []
-
-
-def quantity_rows(table: Table, quantity: Quantity, known: Known) -> tuple[list[str], dict[str, list[str]]]:
-    """The columns that have a figure, and by row of which something was run the paper's figure and ours in each."""
-    rows: dict[str, list[str]] = {}
-    for row in table.rows:
-        mine = {cell.column: cell for cell in table.cells if cell.row == row}
-        if any(has_runs(cell, known[cell.name][1]) for cell in mine.values()):
-            rows[row] = [cell_text(mine.get(column), quantity, known) for column in table.columns]
-    shown = [i for i in range(len(table.columns)) if any(texts[i] not in EMPTY for texts in rows.values())]
-    return [table.columns[i] for i in shown], {row: [texts[i] for i in shown] for row, texts in rows.items()}
-
-
-def one_column_grid(table: Table, known: Known) -> list[str]:
-    """Rows by quantities, for a table that has one setting a row."""
-    rows = [[f"`{row}`", *texts] for row, texts in one_column_rows(table, known).items()]
-    return [grid(("", *(quantity.head for quantity in table.quantities)), rows)] if rows else []
-
-
-def one_column_rows(table: Table, known: Known) -> dict[str, list[str]]:
-    """By row of which something was run: every quantity."""
-    cells = [cell for cell in table.cells if has_runs(cell, known[cell.name][1])]
-    return {cell.row: [cell_text(cell, quantity, known) for quantity in table.quantities] for cell in cells}
-
-
-def has_runs(cell: Cell, result: Result | None) -> bool:
-    return result is not None and bool(result.runs) and state_of(cell, result) in ("done", "partial")
-
-
-def cell_text(cell: Cell | None, quantity: Quantity, known: Known) -> str:
-    """The paper's figure and ours."""
-    if cell is None:
-        return ""
-    figure = figure_of(cell, quantity, known[cell.name][1])
-    return f"{figure.published} / {figure.ours if figure.runs else 'not run'}"
+def grid_parts(table: Table, known: Known) -> list[str]:
+    """The grids of a table, each under its title."""
+    parts = []
+    for one in grids_of(table, known):
+        parts += [f"{one.title}:"] if one.title else []
+        parts.append(grid(("", *one.heads), [[name, *texts] for name, texts in one.rows.items()]))
+    return parts
 
 
 def left_sentences(found: Sequence[tuple[Cell, Result | None]]) -> list[str]:
@@ -239,8 +215,15 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
     ]
 
 
-def count_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How many hold, those of the paper and ours apart.
+def count_sentence(verdicts: Sequence[Verdict], whose: str = "the papers") -> str:
+    """How many hold, those of papers and ours apart.
+
+    Args:
+        verdicts: What `judge` gave.
+        whose: Statements they are, if not ours.
+
+    Returns:
+        Sentences.
 
     >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "does not hold")]).split(", and")[0]
     'Of 1 statement of the papers 0 hold in our runs, 1 does not, 0 are undecided'
@@ -248,9 +231,9 @@ def count_sentence(verdicts: Sequence[Verdict]) -> str:
     'So far: with fewer seeds or models than asked for.'
     """
     own, theirs = ([v for v in verdicts if v.relation.ours == ours] for ours in (True, False))
-    some = [(theirs, "of the papers"), (own, "of our own")]
+    some = [(theirs, f"of {whose}"), (own, "of our own")]
     early = any(not v.settled for v in verdicts if v.says != "not run")
-    sentences = [counted(mine, whose) for mine, whose in some if mine]
+    sentences = [counted(mine, of_whom) for mine, of_whom in some if mine]
     return " ".join([*sentences, *(["So far: with fewer seeds or models than asked for."] if early else [])])
 
 
