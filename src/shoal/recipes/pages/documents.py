@@ -18,7 +18,7 @@ from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.pages import earlier, papers_code
 from shoal.recipes.pages.distances import distance_drawings, distance_parts
 from shoal.recipes.pages.extra_pages import Extras, edc_madc, icg
-from shoal.recipes.pages.paper_pages import HOW, MADE, VERDICTS, count_sentence, paper_page, verdict_rows
+from shoal.recipes.pages.paper_pages import HOW, MADE, VERDICTS, count_sentence, counted, paper_page, verdict_rows
 from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.records import Paper
 
@@ -26,6 +26,8 @@ __all__ = ["documents", "write_documents"]
 
 FOLDER = "results/reproduce"
 COUNT = re.compile(r"Methods and settings, judged by reading: .*? Not to be had: \d+\.", re.DOTALL)
+BEGIN = "with which the papers begin"
+BEGINNINGS = re.compile(rf"Of \d+ statements {BEGIN} .*? not run\.".replace(" ", r"\s"), re.DOTALL)
 WIDE = 120  # columns of the front page
 HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether it was judged by reading, and the status
     "read: same": (True, "same"),
@@ -119,8 +121,8 @@ def main_claims(verdicts: Mapping[str, Verdict]) -> list[str]:
     rows = [[name.split("/")[0], *row] for name, row in zip(MAIN, verdict_rows(mine), strict=True)]
     return [
         "## What the papers say first of themselves",
-        "Statements of abstracts and conclusions, and what each method is known for. How a verdict is formed stands on "
-        "[the page of all statements](statements.md).",
+        f"{counted(mine, BEGIN)} They are those of abstracts and conclusions, and what each method is known for; how a "
+        "verdict is formed stands on [the page of all statements](statements.md).",
         grid(("paper", *VERDICTS), rows),
         *reasons(mine, list(verdicts.values())),
     ]
@@ -208,7 +210,7 @@ def numbers(verdict: Verdict) -> str:
 
 
 def front_page(text: str, page: str) -> str:
-    """The front page with the count that a generated page has, which begins and ends a line there.
+    """The front page with the counts that a generated page has, each of which begins and ends a line there.
 
     Args:
         text: Of the front page.
@@ -221,8 +223,10 @@ def front_page(text: str, page: str) -> str:
     >>> front_page(count.format("one\\nsame") + "\\nLook.", count.format("2 same")).splitlines()
     ['Methods and settings, judged by reading: 2 same. Not to be had: 0.', 'Look.']
     """
-    found = COUNT.search(page)
-    return COUNT.sub(textwrap.fill(found[0], WIDE), text) if found else text
+    for count in (COUNT, BEGINNINGS):
+        if found := count.search(page):
+            text = count.sub(textwrap.fill(found[0], WIDE), text)
+    return text
 
 
 def write_documents(texts: Mapping[str, str], docs: Path) -> list[Path]:
