@@ -14,7 +14,7 @@ from shoal.recipes import PAPERS
 from shoal.recipes.judging.items import ITEMS, Item, covered, status_of, variant_of
 from shoal.recipes.judging.relations import Known, Relation, Verdict, known_cells
 from shoal.recipes.judging.statements import STATEMENTS
-from shoal.recipes.pages.documents import BEGINNINGS, COUNT, documents, front_page, items, write_documents
+from shoal.recipes.pages.documents import COUNT, MAIN_COUNT, documents, front_page, items, write_documents
 from shoal.recipes.pages.extra_pages import EXTRA, read_extras
 from shoal.recipes.records import Cell
 from shoal.recipes.store import Result, Store, differs
@@ -43,7 +43,7 @@ def test_a_picture_that_nothing_draws_goes(tmp_path: Path) -> None:
 def test_the_front_page_gives_the_counts() -> None:
     """Both counts apart, what was judged by reading and what by runs, as the generated page has them."""
     page, front = ((ROOT / name).read_text() for name in ("docs/results/reproduce/README.md", "README.md"))
-    assert [len(count.findall(front)) for count in (COUNT, BEGINNINGS)] == [1, 1]
+    assert [len(count.findall(front)) for count in (COUNT, MAIN_COUNT)] == [1, 1]
     assert front_page(front, page) == front, "run: shoal reproduce --write-docs"
     row, _ = re.findall(r"^\| all \|(.*)\|$", page, re.M)  # the other one has distances
     assert sum(int(word) for word in row.split("|")) == len(ITEMS)

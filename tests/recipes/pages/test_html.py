@@ -11,7 +11,7 @@ from shoal.recipes import PAPERS
 from shoal.recipes.judging.choices import distances, remarks
 from shoal.recipes.judging.relations import known_cells
 from shoal.recipes.pages.html import page_of
-from shoal.recipes.pages.paper_pages import FIRST, paper_page, table_part
+from shoal.recipes.pages.paper_pages import MAIN_TITLE, paper_page, table_part
 from shoal.recipes.pages.words import plain
 from shoal.recipes.records import Cell, Panel, Paper, Table
 from shoal.recipes.store import Result, Store
@@ -31,7 +31,7 @@ def said(part: Section) -> str:
 def sections() -> Iterator[tuple[Table, Section]]:
     for name, paper in PAPERS.items():
         main, near, *parts, _ = PAGES[name].sections  # the last one has the statements
-        assert (main.title, near.title) == (FIRST, "How near it comes")
+        assert (main.title, near.title) == (MAIN_TITLE, "How near it comes")
         yield from zip(paper.tables, parts, strict=True)
 
 

@@ -36,6 +36,7 @@ class Relation:
         cause: What is behind it if it does not hold here; empty: that is not known yet.
         why: How we know.
         tells: Names of statements that tell, of the same paper.
+        terms: What the runs have that the paper's have not, such as a smaller network.
 
     >>> Relation("p/a", "A is above B", "Table 1", ("p/t/r/a",), ("p/t/r/b",), least=0).quantity
     'best_accuracy'
@@ -60,6 +61,7 @@ class Relation:
     cause: Cause = ""
     why: str = ""
     tells: tuple[str, ...] = ()
+    terms: str = ""
 
     @property
     def bounds(self) -> str:
@@ -78,10 +80,10 @@ class Relation:
 
     @property
     def digits(self) -> int:
-        """Behind the point of our figure: as many as the bounds have, so that it is seen on which side it lies.
+        """Behind the point of our figure: more than bounds below 1 have, so that it is seen on which side it lies.
 
-        >>> Relation("p/a", "", "", ("x",), least=0.99975).digits, Relation("p/a", "", "", ("x",), most=1).digits
-        (5, 2)
+        >>> Relation("p/a", "", "", ("x",), least=0.01).digits, Relation("p/a", "", "", ("x",), most=1).digits
+        (3, 2)
         """
         bounds = (bound for bound in (self.least, self.most) if bound is not None)
-        return max([2, *(len(f"{bound:g}".partition(".")[2]) for bound in bounds)])
+        return max([2, *(len(f"{bound:g}".partition(".")[2]) + 1 for bound in bounds if 0 < abs(bound) < 1)])

@@ -44,6 +44,8 @@ class Verdict:
     'holds so far (2 of 5 seeds)'
     >>> Verdict(Relation("p/a", "", "", ()), "undecided", n=5, wanted=5, without=("mnist-cnn",)).words
     'undecided so far (5 of 5 seeds, without mnist-cnn)'
+    >>> Verdict(Relation("p/a", "", "", (), terms="a small network"), "holds").words
+    'holds, with a small network'
     """
 
     relation: Relation
@@ -64,11 +66,12 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The verdict, and how far it is."""
-        if self.settled or self.says == "not run":
+        """The verdict, how far it is, and on which terms."""
+        if self.says == "not run":
             return self.says
         without = f", without {', '.join(self.without)}" if self.without else ""
-        return f"{self.says} so far ({self.n} of {self.wanted} seeds{without})"
+        far = "" if self.settled else f" so far ({self.n} of {self.wanted} seeds{without})"
+        return f"{self.says}{far}{f', with {self.relation.terms}' if self.relation.terms else ''}"
 
     @property
     def shown(self) -> str:

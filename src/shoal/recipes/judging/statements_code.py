@@ -15,7 +15,7 @@ from shoal.recipes.papers.flexcfl_columns import REMARKED
 
 TOGETHER: dict[str, Any] = {  # why averaging clients costs FeSEM something on Synthetic
     "cause": "the setting",
-    "why": "FeSEM begins with random models here, as in the paper. Where clients are averaged, nearly all of them end "
+    "why": "FeSEM begins with random models here, as in the paper. Where clients are averaged, all of them end "
     "in one group; a single client's update keeps groups apart. From the directions of updates, Shoal's default, they "
     "stay apart, and averaging all clients is the better way.",
     "tells": ("flexcfl/fesem-together", "flexcfl/fesem-directions"),

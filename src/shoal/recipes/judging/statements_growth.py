@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shoal.recipes.judging.claims import Relation
 from shoal.recipes.judging.comparing import ABOVE, BELOW
 from shoal.recipes.papers.fedgsp import figure4
 
+TERMS = "a small network, 100 writers and 60 rounds"
+
 
 def figures45() -> list[Relation]:
+    """The statements of `growth_and_share`, with the terms on which they were run."""
+    return [one if one.ours else replace(one, terms=TERMS) for one in growth_and_share()]
+
+
+def growth_and_share() -> list[Relation]:
     """What Figs. 4 and 5 show of growth functions and of the share of groups that train."""
     loss: dict[str, Any] = {"quantity": "best_test_loss", "scale": 1}
     tried: dict[str, tuple[str, ...]] = {}
@@ -19,17 +27,15 @@ def figures45() -> list[Relation]:
         Relation(
             "fedgsp/log-best",
             "the least loss of all growth functions is that of the logarithm",
-            "4.2, Fig. 4",
+            "section 4.2, Fig. 4",
             tried["log"],
             (*tried["linear"], *tried["exp"]),
             over="least",
             **BELOW,
             **loss,
             cause="the setting",
-            why="A slow line does well in few rounds: the slowest one that was tried has 60 groups of 100 writers in "
-            "round 60; in the paper's 500 rounds it has a group for each of 368 clients from round 368 on. Faster "
-            "lines are far behind the logarithm.",
-            tells=("fedgsp/lines",),
+            why="Rounds are 60 and writers 100, in place of 500 and 368, so that slow growth of any kind does "
+            "well; the best of the three functions are within 0.04 of each other, in one seed.",
         ),
         Relation(
             "fedgsp/lines",
@@ -44,7 +50,7 @@ def figures45() -> list[Relation]:
         Relation(
             "fedgsp/too-slow",
             "too slow growth has a higher loss (log, alpha 1, beta 1 against alpha 2, beta 3)",
-            "4.2, Fig. 4",
+            "section 4.2, Fig. 4",
             ("fedgsp/fig4/log/alpha-1-beta-1",),
             ("fedgsp/fig4/log/alpha-2-beta-3",),
             **ABOVE,
@@ -53,7 +59,7 @@ def figures45() -> list[Relation]:
         Relation(
             "fedgsp/kappa-comp",
             "kappa has a negligible effect on T_comp: all groups cost within a tenth of what a tenth of them does",
-            "4.2, Fig. 5b",
+            "section 4.2, Fig. 5b",
             ("fedgsp/fig5/writers-100/kappa-1.0",),
             ("fedgsp/fig5/writers-100/kappa-0.1",),
             quantity="t_comp",

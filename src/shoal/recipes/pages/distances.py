@@ -16,14 +16,15 @@ __all__ = ["distance_drawings", "distance_parts", "groups_of_paper"]
 EVERY = "every-accuracy"
 TITLE = "Every accuracy of the papers, beside ours"
 HOW = (
-    "All accuracies that the papers print, beside ours, played as the text says, whatever the number of seeds. "
-    "Distances are in points:"
+    "All accuracies that the papers print, beside ours, played as the text says, whatever the number of seeds. Two of "
+    "WeCFL's are near by choice (D28). Distances are in points:"
 )
 TEXT, CODE = "by the text", "as the code"
 FLEXCFL = "flexcfl, as its code"
 READ = (
     f"`{FLEXCFL}` has the rows of FlexCFL that were also played with all known differences between its text and its "
-    "code ([which](../../papers-code.md#flexcfl-all-of-it-together)); most of its large distances are these."
+    "code ([which](../../papers-code.md#flexcfl-all-of-it-together)); most of FlexCFL's large distances come "
+    "from these differences."
 )
 
 

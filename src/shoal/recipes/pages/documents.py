@@ -26,8 +26,7 @@ __all__ = ["documents", "write_documents"]
 
 FOLDER = "results/reproduce"
 COUNT = re.compile(r"Methods and settings, judged by reading: .*? Not to be had: \d+\.", re.DOTALL)
-BEGIN = "with which the papers begin"
-BEGINNINGS = re.compile(rf"Of \d+ statements {BEGIN} .*? not run\.".replace(" ", r"\s"), re.DOTALL)
+MAIN_COUNT = re.compile(r"Of \d+\smain\sstatements\sof\sthe\spapers\s.*?\snot\srun\.", re.DOTALL)
 WIDE = 120  # columns of the front page
 HEADS: dict[str, tuple[bool, Status]] = {  # of the table of counts: whether it was judged by reading, and the status
     "read: same": (True, "same"),
@@ -107,8 +106,7 @@ def index(
                 links,
                 "* [All statements, and whether they hold](statements.md)\n"
                 "* [How alike ICG's groups are](../icg.md), [EDC over MADC](../edc-madc.md), "
-                "[earlier trials](../earlier.md)\n"
-                "* [What the papers' code does](../../papers-code.md)",
+                "[earlier trials](../earlier.md)\n* [What the papers' code does](../../papers-code.md)",
             ]
         )
         + "\n"
@@ -116,15 +114,17 @@ def index(
 
 
 def main_claims(verdicts: Mapping[str, Verdict]) -> list[str]:
-    """What the papers say first of themselves, and what is behind those that do not hold."""
+    """The main statements of the papers, and what is behind those that do not hold or are undecided."""
     mine = [verdicts[name] for name in MAIN]
     rows = [[name.split("/")[0], *row] for name, row in zip(MAIN, verdict_rows(mine), strict=True)]
     return [
-        "## What the papers say first of themselves",
-        f"{counted(mine, BEGIN)} They are those of abstracts and conclusions, and what each method is known for; how a "
-        "verdict is formed stands on [the page of all statements](statements.md).",
+        "## Main statements",
+        f"{counted(mine, 'of the papers', 'main statement')} They are those of abstracts and conclusions, and "
+        "what each "
+        "method is known for; what abstracts say of Sentiment140 cannot be run here. How a verdict is formed stands on "
+        "[the page of all statements](statements.md).",
         grid(("paper", *VERDICTS), rows),
-        *reasons(mine, list(verdicts.values())),
+        *reasons(mine, list(verdicts.values()), undecided=True),
     ]
 
 
@@ -223,7 +223,7 @@ def front_page(text: str, page: str) -> str:
     >>> front_page(count.format("one\\nsame") + "\\nLook.", count.format("2 same")).splitlines()
     ['Methods and settings, judged by reading: 2 same. Not to be had: 0.', 'Look.']
     """
-    for count in (COUNT, BEGINNINGS):
+    for count in (COUNT, MAIN_COUNT):
         if found := count.search(page):
             text = count.sub(textwrap.fill(found[0], WIDE), text)
     return text

@@ -18,9 +18,9 @@ from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.numbers import figure_of, progress_of, state_of
 from shoal.recipes.pages.distances import groups_of_paper
 from shoal.recipes.pages.paper_pages import (
-    FIRST,
-    FIRST_OF_WHAT,
     HOW,
+    MAIN_TITLE,
+    OF_WHAT,
     VERDICTS,
     count_sentence,
     departure_sentence,
@@ -29,7 +29,7 @@ from shoal.recipes.pages.paper_pages import (
     remarks_under,
     verdict_rows,
 )
-from shoal.recipes.pages.reasons import REASONS, reason_rows
+from shoal.recipes.pages.reasons import OF_ALL, OF_THESE, REASONS, reason_rows
 from shoal.recipes.pages.table_grids import grids_of
 from shoal.recipes.pages.words import plain, sentences, tables
 from shoal.recipes.records import Panel, Paper, Table
@@ -75,18 +75,18 @@ def page_of(paper: Paper, known: Known) -> Page:
     verdicts = [judge(r, known) for r in STATEMENTS if r.name.startswith(f"{paper.name}/")]
     main = [v for v in verdicts if v.relation.name in MAIN]
     sections = [
-        *([Section(FIRST, sheets=judged(main, verdicts), words=[FIRST_OF_WHAT], label="Claims")] if main else []),
+        *([Section(MAIN_TITLE, sheets=judged(main, verdicts, True), words=[OF_WHAT])] if main else []),
         *overview_section(paper, known),
         *(table_section(table, known) for table in paper.tables),
-        Section("Statements", sheets=judged(verdicts, (), plain(HOW))),
+        Section("Statements", sheets=judged(verdicts, (), False, plain(HOW))),
     ]
     return Page(paper.title, paper.reference, count_sentence(verdicts, "the paper"), (), sections)
 
 
-def judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], note: str = "") -> list[Sheet]:
-    """Statements with their verdicts, and what is behind those that do not hold; `others` may tell, too."""
-    rows = reason_rows(verdicts, others)
-    behind = [Sheet("Behind those that do not hold", REASONS, rows)] if rows else []
+def judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], undecided: bool, note: str = "") -> list[Sheet]:
+    """Statements with verdicts, and what is behind those that do not hold, or are undecided; `others` may tell."""
+    rows = reason_rows(verdicts, others, undecided)
+    behind = [Sheet(OF_ALL if undecided else OF_THESE, REASONS, rows)] if rows else []
     return [Sheet("Statements and verdicts", VERDICTS, verdict_rows(verdicts), note), *behind]
 
 

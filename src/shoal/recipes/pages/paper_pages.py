@@ -21,8 +21,8 @@ __all__ = ["paper_page", "verdict_rows"]
 
 MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
-FIRST = "What it says first of itself"
-FIRST_OF_WHAT = "Statements of the abstract and of conclusions, and what the method is known for."
+MAIN_TITLE = "Main statements"
+OF_WHAT = "Those of the abstract and of conclusions, and what the method is known for."
 RULES = "How a verdict is formed stands on [the page of all statements](statements.md)."
 HOW = (
     "`asked for` is the bound that decides, on left minus right, or on left over right where factors are given. Papers "
@@ -57,12 +57,8 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
     ]
     verdicts = [judge(relation, known) for relation in statements]
     if main := [v for v in verdicts if v.relation.name in MAIN]:
-        parts += [
-            f"## {FIRST}",
-            f"{FIRST_OF_WHAT} {RULES}",
-            grid(VERDICTS, verdict_rows(main)),
-            *reasons(main, verdicts),
-        ]
+        parts += [f"## {MAIN_TITLE}", f"{OF_WHAT} {RULES}", grid(VERDICTS, verdict_rows(main))]
+        parts += reasons(main, verdicts, undecided=True)
     for table in paper.tables:
         parts += table_part(table, known)
     if statements:
@@ -237,7 +233,7 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str = "the papers") -> st
     return " ".join([*sentences, *(["So far: with fewer seeds or models than asked for."] if early else [])])
 
 
-def counted(verdicts: Sequence[Verdict], whose: str) -> str:
+def counted(verdicts: Sequence[Verdict], whose: str, noun: str = "statement") -> str:
     """A sentence of how many hold, do not, are undecided, or were not judged."""
     parts = []
     for says, one, many in (
@@ -250,6 +246,6 @@ def counted(verdicts: Sequence[Verdict], whose: str) -> str:
         words = f"{len(mine)} {one if len(mine) == 1 else many}"
         parts.append(f"{words} ({early} of them so far)" if early else words)
     waiting = sum(v.says == "not run" for v in verdicts)
-    noun, was = "statement" if len(verdicts) == 1 else "statements", "was" if waiting == 1 else "were"
+    nouns, was = noun if len(verdicts) == 1 else f"{noun}s", "was" if waiting == 1 else "were"
     why = f"and {waiting} {was} not judged because a cell was not run"
-    return f"Of {len(verdicts)} {noun} {whose} {', '.join(parts)}, {why}."
+    return f"Of {len(verdicts)} {nouns} {whose} {', '.join(parts)}, {why}."

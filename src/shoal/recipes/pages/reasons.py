@@ -7,33 +7,39 @@ from collections.abc import Sequence
 from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Verdict
 
-__all__ = ["REASONS", "reason_rows", "reasons"]
+__all__ = ["OF_ALL", "OF_THESE", "REASONS", "reason_rows", "reasons"]
 
-REASONS = ("does not hold", "cause", "what tells")
+REASONS = ("statement", "cause", "what tells")
+OF_THESE, OF_ALL = "Behind those that do not hold", "Behind those that do not hold or are undecided"
+UNKNOWN = "cause not known yet"
 
 
-def reasons(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> list[str]:
+def reasons(verdicts: Sequence[Verdict], others: Sequence[Verdict] = (), undecided: bool = False) -> list[str]:
     """What is behind statements that do not hold, as a list in Markdown; nothing if all do.
 
     Args:
         verdicts: Of these statements.
         others: Those among which are what tells, if not among these.
+        undecided: Whether statements that are undecided count, too, if something is known to be behind them.
 
     Returns:
         Paragraphs.
     """
-    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts, others)]
-    return ["Behind those that do not hold:", "\n".join(lines)] if lines else []
+    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts, others, undecided)]
+    return [f"{OF_ALL if undecided else OF_THESE}:", "\n".join(lines)] if lines else []
 
 
-def reason_rows(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> list[list[str]]:
+def reason_rows(
+    verdicts: Sequence[Verdict], others: Sequence[Verdict] = (), undecided: bool = False
+) -> list[list[str]]:
     """The statements that do not hold with cause and what tells; those with the same reason in one row.
 
-    A cause is supposed as long as nothing that would tell was run.
+    A cause is supposed unless a run that would tell does, and none that would is missing or tells otherwise.
 
     Args:
         verdicts: Of a paper, or of all.
         others: Those among which are what tells, if not among these.
+        undecided: Whether statements that are undecided count, too, if something is known to be behind them.
 
     Returns:
         Cells of a table with the heads `REASONS`.
@@ -44,17 +50,19 @@ def reason_rows(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> 
     """
     known = {v.relation.name: v for v in (*others, *verdicts)}
     alike: dict[tuple[str, str], list[Verdict]] = {}
-    for one in (v for v in verdicts if v.says == "does not hold"):
-        reason = (one.relation.cause, one.relation.why) if one.relation.why else ("", one.relation.name)
-        alike.setdefault(reason, []).append(one)
+    for one in verdicts:
+        if one.says == "does not hold" or (undecided and one.says == "undecided" and one.relation.why):
+            reason = (one.relation.cause, one.relation.why) if one.relation.why else ("", one.relation.name)
+            alike.setdefault(reason, []).append(one)
     rows = []
     for (cause, _), some in alike.items():
         says = [f"{what}{', '.join(places)}" for what, places in by_place(some).items()]
         names = dict.fromkeys(name for one in some for name in one.relation.tells if name in known)
         told = [telling(what, places) for what, places in by_place([known[name] for name in names]).items()]
         why = " ".join(filter(None, (some[0].relation.why, *told)))
-        guess = bool(names) and all(known[name].says == "not run" for name in names)
-        rows.append(["; ".join(says), f"{'supposed: ' if guess else ''}{cause or 'cause not known yet'}", why])
+        found = {known[name].says for name in names}
+        sure = "holds" in found and not found & {"does not hold", "not run"}
+        rows.append(["; ".join(says), f"{'supposed: ' if cause and not sure else ''}{cause or UNKNOWN}", why])
     return rows
 
 

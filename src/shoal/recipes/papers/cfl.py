@@ -48,9 +48,9 @@ CIFAR: dict[str, Any] = {
     "selection": "all",
     "eval_every": 5,
 }
-FIG3 = {
+FIG3: dict[str, tuple[str, dict[str, Any], float | None, tuple[str, ...]]] = {
     "split-rounds": ("cfl", {"split_rounds": "50+100+150"}, 60.0, ("D42",)),
-    "default": ("cfl", {}, 60.0, ("D41", "D92", "D93", "D94")),
+    "default": ("cfl", {}, None, ("D41", "D92", "D93", "D94")),
     "fedavg": ("fedavg", {}, 20.0, ()),
 }
 ROWS: dict[str, tuple[dict[str, Any], float, str]] = {  # keys, minutes of a run, the row that it is a variant of

@@ -229,7 +229,7 @@ ABLATION = tuple(f"fedgsp/table1/small/{method}" for method in ("fedavg", *CHAIN
 NINE = tuple(f"fedgsp/table1/small/{method}" for method in TABLE1)
 ABOUT = (
     "`small` is a network of 222,078 weights, 100 rounds and a learning rate of 0.05; `leaf` is the paper's of 6.6 "
-    "million, 500 rounds and 0.01, with the settings that were tuned on `small` (D100)."
+    "million, which the paper counts as 6.3, 500 rounds and 0.01, with the settings that were tuned on `small` (D100)."
 )
 
 PAPER = Paper(

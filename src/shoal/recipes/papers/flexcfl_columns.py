@@ -35,7 +35,7 @@ ROWS = {
     "mnist-mclr-sigma1.55": Row({**MILD, **L2, "model": "mnist-mclr"}, minutes=0.1, note=MILD_NOTE, twin="mnist-mclr"),
     "mnist-mlp": Row({**MNIST, **L2, "model": "mnist-mlp"}, minutes=0.5, departures=("D73",)),
     "mnist-mlp-sigma1.55": Row({**MILD, **L2, "model": "mnist-mlp"}, minutes=0.5, note=MILD_NOTE, twin="mnist-mlp"),
-    "mnist-cnn": Row({**MNIST, "model": "mnist-cnn"}, minutes=70, departures=("D73",)),
+    "mnist-cnn": Row({**MNIST, "model": "mnist-cnn"}, minutes=30, departures=("D73",)),
     "femnist-mclr": Row({**LETTERS, **L2, "model": "femnist-mclr-10"}, minutes=0.1, departures=("D24",)),
     "femnist-mclr-shared": Row(
         {**SAME_IMAGES, **L2, "model": "femnist-mclr-10"}, minutes=0.1, note=SHARED_NOTE, twin="femnist-mclr"
@@ -44,9 +44,9 @@ ROWS = {
     "femnist-mlp-shared": Row(
         {**SAME_IMAGES, **L2, "model": "femnist-mlp-10"}, minutes=1, note=SHARED_NOTE, twin="femnist-mlp"
     ),
-    "femnist-cnn": Row({**LETTERS, **L2, "model": "femnist-cnn"}, minutes=260, departures=("D24",)),
+    "femnist-cnn": Row({**LETTERS, **L2, "model": "femnist-cnn"}, minutes=115, departures=("D24",)),
     "synthetic": Row({**SYNTHETIC, **L2, "model": "synthetic-mclr"}, minutes=0.1, departures=("D96",)),
-    "fashion-mnist-cnn": Row({**DITTO, "model": "fmnist-cnn"}, minutes=310, departures=("D97",)),
+    "fashion-mnist-cnn": Row({**DITTO, "model": "fmnist-cnn"}, minutes=90, departures=("D97",)),
     "sent140-gru": Row({**SENT, "model": "sent140-gru"}, mu=0.01, why_not=SENT140),
     "sent140-lstm": Row({**SENT, "model": "sent140-lstm"}, mu=0.01, why_not=SENT140),
 }
