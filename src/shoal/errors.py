@@ -80,9 +80,12 @@ def unknown(kind: str, word: str, known: Iterable[str], hint: str = "") -> BadIn
 
     >>> str(unknown("algorithm", "fedagv", ["fedavg", "fedprox"]))
     "unknown algorithm 'fedagv'; did you mean 'fedavg'? Known: fedavg, fedprox."
+    >>> str(unknown("algorithm", "FedAvg", ["fedavg", "fedprox"]))
+    "unknown algorithm 'FedAvg'; did you mean 'fedavg'? Known: fedavg, fedprox."
     """
     names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1)
+    plain = {name.lower(): name for name in reversed(names)}
+    near = [plain[name] for name in difflib.get_close_matches(word.lower(), plain, n=1)]
     guess = f"; did you mean {near[0]!r}?" if near else ";"
     listed = f" Known: {', '.join(names)}." if near else f" known: {', '.join(names)}."
     return BadInput(f"unknown {kind} {word!r}{guess}{listed}{' ' + hint if hint else ''}")

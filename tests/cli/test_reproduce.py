@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -155,7 +156,8 @@ def test_a_file_with_a_run_that_lacks_something_is_a_sentence(shoal: Shoal) -> N
     path = Path("results/toy/table1/digits/local.json")
     path.write_text(path.read_text().replace('"complete":true,', ""))
     found = shoal("reproduce", "toy", "--list")
-    assert found.exit_code != 0 and "local.json cannot be read as the result of a cell: 'complete'" in found.stderr
+    assert found.exit_code != 0
+    assert "local.json cannot be read as the result of a cell: it has no 'complete'" in found.stderr
 
 
 @pytest.mark.usefixtures("toy")
@@ -221,3 +223,51 @@ def test_pages_with_figures(shoal: Shoal, tmp_path: Path) -> None:
     page = (tmp_path / "pages" / "cfl.html").read_text()
     assert "Clustered Federated Learning" in page and "cfl-notebook-0" in page
     assert "none of its cells was run" in page  # Fig. 3
+
+
+@pytest.mark.usefixtures("toy")
+def test_data_that_are_missing_end_it_before_any_run(
+    shoal: Shoal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gone = replace(TOY.cells[0], keys={**KEYS, "data": "mnist:unit"})
+    table = replace(TOY, cells=(gone, *TOY.cells[1:]))
+    monkeypatch.setattr("shoal.recipes.PAPERS", {"toy": Paper("toy", "A toy", "Nobody 2000", (table,))})
+    for name in ("SHOAL_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "nothing"))
+    found = shoal("reproduce", "toy")
+    assert found.exit_code == 3 and "data set 'mnist' is not on this machine" in found.stderr
+    assert not found.stdout and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("toy")
+def test_it_is_said_where_no_results_are_and_refused_where_none_can_be(shoal: Shoal) -> None:
+    found = shoal("reproduce", "toy", "--list", "--results", "nosuch")
+    assert found.exit_code == 0 and "nothing is stored in nosuch, which is not there" in found.stderr
+    Path("file").write_text("")
+    found = shoal("reproduce", "toy", "--list", "--results", "file")
+    assert found.exit_code == 4 and "file is no folder; choose another --results DIR" in found.stderr
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_method_of_yours_takes_part_whatever_columns_are_named(shoal: Shoal) -> None:
+    words = ("reproduce", "toy/table1", "rows=digits", "columns=fedavg", "methods=fedprox:mu=0.1")
+    found = json.loads(shoal(*words, "--list", "--format", "json").stdout)
+    assert [one["cell"] for one in found["cells"]] == [
+        "toy/table1/digits/fedavg",
+        "toy/table1/digits/fedprox-mu=0.1",
+    ]
+    text = shoal(*words, "seeds=1", "engine=serial", "--quiet").stdout
+    assert "Of 1 comparison of yours" in text and "of our own" not in text
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_value_that_a_method_of_yours_cannot_have_is_said_before_any_run(shoal: Shoal) -> None:
+    found = shoal("reproduce", "toy/table1", "rows=digits", "methods=wecfl:groups=0")
+    assert found.exit_code == 2 and "groups=0 is not possible" in found.stderr and not Path("results").exists()
+
+
+@pytest.mark.usefixtures("toy")
+def test_the_name_of_a_cell_says_how_to_ask_for_it(shoal: Shoal) -> None:
+    found = shoal("reproduce", "toy/table1/digits/local", "--list")
+    assert found.exit_code == 2 and "write toy/table1 rows=digits columns=local" in found.stderr
+    assert "write toy/table1 rows=digits\n" in shoal("reproduce", "toy/table1/digits", "--list").stderr

@@ -61,6 +61,7 @@ def test_papers_stay_as_they_are() -> None:
         ("ifcaa", "unknown algorithm 'ifcaa'; did you mean 'ifca'"),
         ("wecfl:mu=1", "mu"),
         ("wecfl:lr=fast", "lr"),
+        ("wecfl:groups=0", "groups=0 is not possible"),
         ("mine.py", "methods=mine.py names a file; name the class in it, too: mine.py:CLASS"),
         ("wecfl:3", "keys go with their names"),
         ("nobody.py:Mine", "nobody.py"),

@@ -38,10 +38,10 @@ class Shape(StrEnum):
 Words = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="TABLE|KEY=VALUE",
-        help="Tables, figures or papers to run (flexcfl/table3); rows=, columns=, seeds= choose cells; methods= adds "
-        "methods that the paper does not have, such as mine.py:Mine; jobs=4 plays four runs side by side; engine=, "
-        "workers= are as for run. None: the list.",
+        metavar="TABLE|KEY=VALUE...",
+        help="Tables, figures or papers to run (flexcfl/table3); rows= and columns= choose cells, and seeds= how many "
+        "runs of each; methods= adds methods that the paper does not have, such as mine.py:Mine; jobs=4 plays four "
+        "runs side by side; engine=, workers= are as for run. None: the list.",
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -89,7 +89,7 @@ def reproduce(
     from shoal.cli.reproduce_check import check_cells
     from shoal.cli.reproduce_tables import ahead, show_list, show_statements, show_tables
     from shoal.recipes.choose import cells_named, cells_of, tables_named, tables_with
-    from shoal.recipes.runs.play import check_writable, jobs
+    from shoal.recipes.runs.play import check_data, check_writable, jobs
     from shoal.recipes.store import Store
 
     asked = Asked.read(words or ())
@@ -110,15 +110,19 @@ def reproduce(
         refuse_idle({"methods=": asked.methods} if listing else chosen)
     papers = papers_with(asked)
     tables, store = tables_named(papers, asked.tables), Store(results)
+    note = store.missing()
     cells = cells_named(cells_of(papers, tables), asked.rows, asked.columns)
     tables = tables_with(tables, cells) if asked.rows or asked.columns else tables
     if html is not None:
         check_writable(html, "--html")
+    if note and not runs:
+        echo(err(), note, style="yellow")
     if check:
         check_cells(cells, store, asked, work, seconds, quiet, format)
         return
     failed: tuple[str, ...] = ()
     if runs and (todo := jobs(cells, store, asked.seeds, again)):
+        check_data(todo)
         said = ahead(todo, tables, store, asked.seeds, asked.jobs)
         failed = run_jobs(todo, said, store, asked, work, seconds, quiet, again, keep)
     if write_docs:
@@ -132,7 +136,18 @@ def reproduce(
     if html is not None:
         show_written(pages_of(papers, asked.tables, store, html), err() if format in (Shape.json, Shape.csv) else out())
     if failed:
-        raise ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
+        raise unplayed(failed)
+
+
+def unplayed(failed: Sequence[str]) -> ShoalError:
+    """The error of runs that could not be played.
+
+    >>> str(unplayed(["p/t/a/x seed 0: no room"]))
+    '1 run could not be played: p/t/a/x seed 0: no room'
+    """
+    if len(failed) == 1:
+        return ShoalError(f"1 run could not be played: {failed[0]}")
+    return ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
 
 
 def papers_with(asked: Asked) -> Mapping[str, Paper]:
@@ -211,8 +226,9 @@ def run_jobs(
         raise Interrupted(f"interrupted in {display.name}; {kept}") from e
     for sentence in ended.failed:
         echo(screen, f"failed: {sentence}", style="red")
-    if ended.left and not quiet and not kept:
-        echo(screen, f"{ended.left} of {len(todo)} runs are left; the same command goes on with them")
+    left = ended.left - len(ended.failed)
+    if left and not quiet and not kept:
+        echo(screen, f"{left} of {len(todo)} runs are left; the same command goes on with them")
     sys.stderr.flush()
     return ended.failed
 

@@ -12,11 +12,11 @@ import typer
 from shoal.cli.console import echo, emit, out
 from shoal.cli.reproduce_tables import aligned, long_time
 from shoal.cli.tables import as_csv
-from shoal.errors import BadInput, ShoalError
+from shoal.errors import BadInput
 from shoal.recipes.grids import grid
 from shoal.recipes.runs.again import Twice, made_elsewhere, played_twice, stored_jobs
 from shoal.recipes.runs.play import check_writable, machine
-from shoal.recipes.store import Store
+from shoal.recipes.store import Store, differs
 
 if TYPE_CHECKING:
     from shoal.cli.reproduce import Shape
@@ -31,9 +31,12 @@ def check_cells(
     cells: Sequence[Cell], store: Store, asked: Asked, work: Path, seconds: float | None, quiet: bool, shape: Shape
 ) -> None:
     """Play stored runs again, in a folder of their own, and print both; the exit code is 1 if one differs."""
-    from shoal.cli.reproduce import run_jobs
+    from shoal.cli.reproduce import run_jobs, unplayed
 
     todo = stored_jobs(cells, store, asked.seeds)
+    other = next((words for cell in cells if (words := refused(cell, store)) is not None), None)
+    if not todo and other is not None:
+        raise BadInput(f"{other}, and cannot be compared; --again makes it anew")
     if not todo:
         raise BadInput(
             f"--check plays again what is stored, and {store.root} has no complete run of this; leave it out"
@@ -48,9 +51,16 @@ def check_cells(
         found = played_twice(todo, store, fresh)
     show_checked(found, len(todo), store, shape)
     if failed:
-        raise ShoalError(f"{len(failed)} runs could not be played; the first is {failed[0]}")
+        raise unplayed(failed)
     if not all(twice.same for twice in found):
         raise typer.Exit(1)
+
+
+def refused(cell: Cell, store: Store) -> str | None:
+    """What a file has that its recipe has not; None: nothing, or there is no file."""
+    result = store.load(cell)
+    words = differs(cell, result) if result is not None else None
+    return words and f"{store.path(cell)} has {words}"
 
 
 def store_run(store: Store, cell: Cell, seed: int) -> dict[str, Any]:

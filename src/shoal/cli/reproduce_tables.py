@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -205,9 +206,33 @@ def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:
     elif shape == "csv":
         print(as_csv(*whole_rows([verdict_document(v) for v in found])), end="")
     else:
-        drawn = grid(VERDICTS, rows) if shape == "markdown" else aligned(VERDICTS, rows)
+        screen = out()
+        narrow = shape == "text" and screen.is_terminal
+        drawn = folded(rows, screen.width) if narrow else (aligned if shape == "text" else grid)(VERDICTS, rows)
         told = reasons([verdict for verdict in found if verdict.relation.source != YOURS])
-        echo(out(), "\n\n".join([drawn, count_sentence(found), *told]))
+        words = [count_sentence(found), *told]
+        echo(screen, "\n\n".join([drawn, *(wrapped(text, screen.width) if narrow else text for text in words)]))
+
+
+def wrapped(text: str, width: int) -> str:
+    """A paragraph, or the lines of a list, for a screen."""
+    return "\n".join(textwrap.fill(line, width) for line in text.splitlines())
+
+
+def folded(rows: Sequence[Sequence[str]], width: int) -> str:
+    """Statements for a screen: the verdict first, then what is said, and the numbers below it.
+
+    >>> print(folded([("a is above b", "Table 1", "above 0", "+1.00", "+0.90", "holds")], 60))
+    holds: a is above b
+        ours +0.90; paper +1.00; asked for: above 0; Table 1
+    """
+    lines = []
+    for says, source, bounds, paper, ours, verdict in rows:
+        numbers = [f"ours {ours}" if ours != "-" else "", f"paper {paper}" if paper != "-" else ""]
+        under = "; ".join(filter(None, (*numbers, f"asked for: {bounds}", source)))
+        lines += [textwrap.fill(f"{verdict}: {says}", width, subsequent_indent="  ")]
+        lines += [textwrap.fill(under, width, initial_indent="    ", subsequent_indent="    ")]
+    return "\n".join(lines)
 
 
 def text_rows(table: Table, cells: Sequence[Cell], store: Store, seeds: int | None) -> list[tuple[str, ...]]:

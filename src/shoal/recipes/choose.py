@@ -31,6 +31,10 @@ def tables_named(papers: Mapping[str, Paper], names: Sequence[str]) -> list[Tabl
     found: dict[str, Table] = {}
     for name in names:
         mine = [t for t in every if t.name == name or t.name.startswith((f"{name}/", f"{name}-"))]
+        for cell in (cell for table in every for cell in table.cells if not mine):
+            if name in (f"{cell.table}/{cell.row}", cell.name):
+                column = f" columns={cell.column}" if name == cell.name else ""
+                raise BadInput(f"{name} is a part of a table; write {cell.table} rows={cell.row}{column}")
         if not mine:
             paper = papers.get(name.split("/")[0])
             known = [table.name for table in paper.tables] if paper else list(papers)
@@ -65,7 +69,7 @@ def cells_named(cells: Sequence[Cell], rows: Sequence[str] = (), columns: Sequen
     Args:
         cells: Of which to choose.
         rows: Names, also with the table's in front, as figures list them: `table1/classes-5`; none: all.
-        columns: Names; none: all.
+        columns: Names; none: all. A guest takes part whatever is named here: it was asked for by name.
 
     Returns:
         Cells, at least one.
@@ -83,7 +87,7 @@ def cells_named(cells: Sequence[Cell], rows: Sequence[str] = (), columns: Sequen
     for word in columns:
         if not any(fnmatchcase(cell.column, word) for cell in cells):
             raise unknown("column", word, {cell.column for cell in cells})
-    found = [c for c in cells if not columns or any(fnmatchcase(c.column, word) for word in columns)]
+    found = [c for c in cells if not columns or c.source or any(fnmatchcase(c.column, word) for word in columns)]
     found = in_order(found, rows) if rows else found
     if rows and columns and not found:
         raise BadInput(f"no cell is in rows={','.join(rows)} and in columns={','.join(columns)}; leave one of them out")

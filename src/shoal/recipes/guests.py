@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from statistics import median
 from typing import Any
 
@@ -13,13 +13,14 @@ from shoal.errors import BadInput
 from shoal.experiment.sweep import keys_of, plain_name
 from shoal.recipes.records import Cell, Paper, Table
 from shoal.registry import mark
-from shoal.setup.options import meant, own_keys
+from shoal.setup.options import build_algorithm, meant, own_keys
 from shoal.setup.own import origins_of
 from shoal.setup.resolve import resolve
 from shoal.setup.settings import Settings
 
 __all__ = ["invite"]
 
+MANY = 1000  # clients, for a method that is built to see whether it can be
 COMPARED = ("accuracy", "loss", "test_loss", "discrepancy", "traffic")  # panels in which methods stand side by side
 
 
@@ -58,9 +59,12 @@ class Guest:
                 f"{first.table} has {self.column} already; leave it out of methods=, or give it keys of its own: "
                 f"methods={self.spec.name}:KEY=VALUE"
             )
-        theirs = {k: v for k, v in shared(row).items() if k in Settings.model_fields or meant(k, known) in known}
+        parts = {field.name for field in fields(ALGORITHMS[self.spec.name])}
+        common = {*Settings.model_fields} - ({"aggregate"} - parts)  # not every method has a mean to exchange
+        theirs = {k: v for k, v in shared(row).items() if k in common or meant(k, known) in known}
         keys = {**theirs, **keys_of(self.spec)}
-        resolve(self.spec.name, None, None, keys)  # a mistake is said before anything is run
+        asked = resolve(self.spec.name, None, None, keys)
+        build_algorithm(self.spec.name, asked.own, asked.settings, MANY)  # a mistake is said before anything is run
         return Cell(
             first.table,
             first.row,

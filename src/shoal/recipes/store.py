@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +85,18 @@ class Store:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
 
+    def missing(self) -> str | None:
+        """A sentence if there is no such folder, so that nothing can be stored in it; an error if it is a file.
+
+        >>> Store("nowhere").missing()
+        'nothing is stored in nowhere, which is not there; results of the project are in its checkout'
+        """
+        if self.root.is_dir():
+            return None
+        if self.root.exists():
+            raise RunFolderError(f"{self.root} is no folder; choose another --results DIR")
+        return f"nothing is stored in {self.root}, which is not there; results of the project are in its checkout"
+
     def path(self, cell: Cell) -> Path:
         """Where a cell is kept.
 
@@ -111,10 +124,15 @@ class Store:
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["format"] != FORMAT:
                 raise RunFolderError(f"{path} has format {found['format']}, this version of Shoal reads {FORMAT}")
+            if found["cell"] != cell.name:
+                raise ValueError(f"it is of {found['cell']}")
             runs = {int(run["seed"]): checked(run) for run in found["runs"]}
+            if len(runs) < len(found["runs"]):
+                raise ValueError("it has a seed twice")
             return Result(found["settings"], runs, found["made"], found.get("defaults", {}))
         except (OSError, ValueError, KeyError, TypeError) as e:
-            raise RunFolderError(f"{path} cannot be read as the result of a cell: {e}; move it away") from e
+            why = f"it has no {e}" if isinstance(e, KeyError) else e
+            raise RunFolderError(f"{path} cannot be read as the result of a cell: {why}; move it away") from e
 
     def save(self, cell: Cell, result: Result) -> None:
         """Write a cell down, at once or not at all.
@@ -154,6 +172,9 @@ def checked(run: Mapping[str, Any]) -> Mapping[str, Any]:
     for key, example in EMPTY.items():
         if not isinstance(run[key], type(example)):
             raise ValueError(f"{key} of a run is {run[key]!r}")
+    for name, value in run["figures"].items():
+        if value is not None and (not isinstance(value, int | float) or not math.isfinite(value)):
+            raise ValueError(f"{name} of a run is {value!r}")
     return run
 
 

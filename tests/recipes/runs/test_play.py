@@ -18,7 +18,7 @@ from shoal.recipes.numbers import progress_of, state_of
 from shoal.recipes.records import Cell
 from shoal.recipes.runs.play import Outcome, jobs, play
 from shoal.recipes.runs.single import Job
-from shoal.recipes.store import Result, Store, defaults_of, differs
+from shoal.recipes.store import EMPTY, Result, Store, defaults_of, differs
 
 KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 4, "lr": 0.1}
 TWO = tuple(Cell("toy/table1", "digits", name, name, KEYS, {"best_accuracy": 90.0}, 2) for name in ("fedavg", "local"))
@@ -219,5 +219,29 @@ def test_a_default_that_changed_since_is_another_setting(tmp_path: Path) -> None
 def test_a_run_that_lacks_something_is_refused_in_a_sentence(tmp_path: Path) -> None:
     store, cell = Store(tmp_path), TWO[0]
     store.save(cell, Result(cell.settings, {0: {"rounds": 1, "figures": {}, "curves": {}}}))
-    with pytest.raises(RunFolderError, match=r"cannot be read as the result of a cell: 'complete'; move it away"):
+    with pytest.raises(RunFolderError, match="as the result of a cell: it has no 'complete'; move it away"):
+        store.load(cell)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (('"best_accuracy":0.5', '"best_accuracy":"x"'), "best_accuracy of a run is 'x'"),
+        (('"best_accuracy":0.5', '"best_accuracy":NaN'), "best_accuracy of a run is nan"),
+        (('"p/t/a/x"', '"p/t/a/y"'), "it is of p/t/a/y"),
+        (('"seed":1', '"seed":0'), "it has a seed twice"),
+    ],
+)
+def test_a_file_with_what_no_run_gives_is_refused_in_a_sentence(
+    tmp_path: Path, change: tuple[str, str], sentence: str
+) -> None:
+    cell = Cell("p/t", "a", "x", "fedavg", {"rounds": 1})
+    store = Store(tmp_path)
+    run = {**EMPTY, "complete": True, "figures": {"best_accuracy": 0.5}}
+    store.save(cell, Result(cell.settings, {0: run, 1: run}))
+    path = store.path(cell)
+    text = path.read_text()
+    assert change[0] in text
+    path.write_text(text.replace(*change))
+    with pytest.raises(RunFolderError, match=sentence):
         store.load(cell)

@@ -13,9 +13,9 @@ NEVER = "(of a run that never reaches it, all rounds)"
 SMALL = "a small network and 100 of 500 rounds"
 NO_ROOM: dict[str, Any] = {
     "cause": "the setting",
-    "why": "Groups of seven writers that are drawn at random are already much more alike than writers are, and NaiveGSP "
-    "is not below the same network on all samples pooled, 20 passes at the same rate. In the paper NaiveGSP ends at "
-    "FedAvg's accuracy.",
+    "why": "Groups of seven writers that are drawn at random are already much more alike than writers are, and "
+    "NaiveGSP is not below the same network on all samples pooled, 20 passes at the same rate. In the paper it ends "
+    "at FedAvg's accuracy.",
 }
 BEHIND: dict[str, Any] = {
     "ida": {

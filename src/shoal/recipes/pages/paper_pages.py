@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from shoal.recipes.figures.drawn import drawings, file_name
@@ -10,6 +11,7 @@ from shoal.recipes.grids import grid
 from shoal.recipes.judging.choices import remarks
 from shoal.recipes.judging.main_claims import MAIN
 from shoal.recipes.judging.relations import Known, Relation, Verdict, judge
+from shoal.recipes.judging.statements_guests import YOURS
 from shoal.recipes.numbers import progress_of, state_of
 from shoal.recipes.pages.extras import extra_parts
 from shoal.recipes.pages.reasons import reasons
@@ -17,8 +19,9 @@ from shoal.recipes.pages.table_grids import grids_of
 from shoal.recipes.records import Cell, Paper, Table
 from shoal.recipes.store import Result
 
-__all__ = ["paper_page", "verdict_rows"]
+__all__ = ["paper_page", "verdict_rows", "with_links"]
 
+DEPARTURE = re.compile(r"\bD\d+\b")
 MADE = "Made by `shoal reproduce --write-docs` from `results/`; do not edit."
 VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
 MAIN_TITLE = "Main statements"
@@ -58,7 +61,7 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
     verdicts = [judge(relation, known) for relation in statements]
     if main := [v for v in verdicts if v.relation.name in MAIN]:
         parts += [f"## {MAIN_TITLE}", f"{OF_WHAT} {RULES}", grid(VERDICTS, verdict_rows(main))]
-        parts += reasons(main, verdicts, undecided=True)
+        parts += with_links(reasons(main, verdicts, undecided=True))
     for table in paper.tables:
         parts += table_part(table, known)
     if statements:
@@ -67,7 +70,7 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
             f"{count_sentence(verdicts, 'the paper')} {RULES}",
             grid(VERDICTS, verdict_rows(verdicts)),
         ]
-        parts += reasons(verdicts)
+        parts += with_links(reasons(verdicts))
     return "\n\n".join(parts) + "\n"
 
 
@@ -178,6 +181,21 @@ def panel_words(table: Table, known: Known) -> list[str]:
     return [ran_of(cells, known)] if cells else []
 
 
+def with_links(paragraphs: Sequence[str]) -> list[str]:
+    """The same with numbers of departures as links.
+
+    Args:
+        paragraphs: In Markdown.
+
+    Returns:
+        As many.
+
+    >>> with_links(["As in the code (D13)."])
+    ['As in the code ([D13](../../departures.md#d13)).']
+    """
+    return [DEPARTURE.sub(lambda found: departure_link(found[0]), one) for one in paragraphs]
+
+
 def departure_link(number: str) -> str:
     return f"[{number}](../../departures.md#{number.lower()})"
 
@@ -226,10 +244,11 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str = "the papers") -> st
     >>> count_sentence([Verdict(Relation("p/a", "", "", ()), "holds", n=2, wanted=5)]).split(". ")[1]
     'So far: with fewer seeds or models than asked for.'
     """
-    own, theirs = ([v for v in verdicts if v.relation.ours == ours] for ours in (True, False))
-    some = [(theirs, f"of {whose}"), (own, "of our own")]
+    guests = [v for v in verdicts if v.relation.source == YOURS]
+    own, theirs = ([v for v in verdicts if v.relation.ours == ours and v not in guests] for ours in (True, False))
+    some = [(theirs, f"of {whose}", "statement"), (own, "of our own", "statement"), (guests, "of yours", "comparison")]
     early = any(not v.settled for v in verdicts if v.says != "not run")
-    sentences = [counted(mine, of_whom) for mine, of_whom in some if mine]
+    sentences = [counted(mine, of_whom, noun) for mine, of_whom, noun in some if mine]
     return " ".join([*sentences, *(["So far: with fewer seeds or models than asked for."] if early else [])])
 
 

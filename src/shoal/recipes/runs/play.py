@@ -14,6 +14,8 @@ from typing import Any
 import shoal
 from shoal.backends import Backend
 from shoal.bench.history import commit
+from shoal.data.find import NOT_FETCHED, find
+from shoal.data.spec import parse
 from shoal.errors import BadInput, RunFolderError
 from shoal.observers import Observer
 from shoal.recipes.records import Cell
@@ -25,7 +27,7 @@ from shoal.store.environment import environment
 from shoal.store.folder import Folder
 from shoal.version import __version__
 
-__all__ = ["Outcome", "by_federation", "check_writable", "jobs", "machine", "play"]
+__all__ = ["Outcome", "by_federation", "check_data", "check_writable", "jobs", "machine", "play"]
 
 Watch = Callable[["Job", int, int], Sequence[Observer]]  # the job, its number, how many -> who watches its run
 
@@ -192,6 +194,19 @@ def write(job: Job, entry: Mapping[str, Any], store: Store, made: Mapping[str, A
     before = usable(job.cell, store.load(job.cell)) or Result(job.cell.settings)
     runs = {**before.runs, job.seed: {"commit": made["commit"], **entry}}
     store.save(job.cell, replace(before, runs=runs, made=made, defaults=defaults_of(job.cell)))
+
+
+def check_data(todo: Iterable[Job]) -> None:
+    """The error of the first data set that is not on this machine, before any run.
+
+    Args:
+        todo: What is to be played.
+    """
+    from shoal.data.fetch import SOURCES
+
+    for name in dict.fromkeys(parse(str(job.cell.keys["data"])).name for job in todo if "data" in job.cell.keys):
+        if name in SOURCES or name in NOT_FETCHED:
+            find(name)
 
 
 def check_writable(place: Path, option: str) -> None:
