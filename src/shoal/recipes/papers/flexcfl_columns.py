@@ -175,5 +175,13 @@ MIGRATING = {
         cost=2.0,
         note=FIRST_NOTE,
     ),
+    "ifca-mig-first-counts": Column(
+        "ifca",
+        {**COUNTS, "weighting": "first"},
+        departures=("D53", "D55", "D87"),
+        twin="ifca-mig",
+        cost=2.0,
+        note=f"{FIRST_NOTE}; {COUNTS_NOTE}",
+    ),
     "fesem-mig": Column("fesem", {**FESEM, "migration": "aligned"}, departures=("D13", "D55", "D88")),
 }
