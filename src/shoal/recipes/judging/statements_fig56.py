@@ -146,4 +146,14 @@ def migrating() -> list[Relation]:
             **ABOVE,
             **OURS,
         ),
+        Relation(
+            "flexcfl/above-ifca-mig-code",
+            "swap all as in the authors' code, with its shift test and the first client alone: FlexCFL is above "
+            "IFCA-MIG on "
+            "MNIST-MCLR",
+            left=(f"{ALL}/mnist-mclr/flexcfl-counts",),
+            right=("flexcfl/fig6/mnist-mclr/ifca-mig-first-counts",),
+            **ABOVE,
+            **OURS,
+        ),
     ]
