@@ -121,7 +121,10 @@ def reproduce(
         check_cells(cells, store, asked, work, seconds, quiet, format)
         return
     failed: tuple[str, ...] = ()
-    if runs and (todo := jobs(cells, store, asked.seeds, again)):
+    todo = jobs(cells, store, asked.seeds, again) if runs else []
+    if runs and not todo and not quiet:
+        echo(err(), "all runs are there, nothing is left to play")
+    if todo:
         check_data(todo)
         said = ahead(todo, tables, store, asked.seeds, asked.jobs)
         failed = run_jobs(todo, said, store, asked, work, seconds, quiet, again, keep)

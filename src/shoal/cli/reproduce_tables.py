@@ -65,14 +65,16 @@ def show_list(tables: Sequence[Table], cells: Sequence[Cell], store: Store, seed
 def long_time(minutes: float, measured: bool) -> str:
     """A time in the unit that suits it.
 
-    >>> long_time(0, True), long_time(12.4, False), long_time(600, True), long_time(137_615, False)
-    ('-', '~12 min', '10 h', '~96 days')
+    >>> long_time(0, True), long_time(0.4, True), long_time(12.4, False), long_time(137_615, False)
+    ('-', 'under a minute', '~12 min', '~96 days')
     """
     if not minutes:
         return "-"
     sign = "" if measured else "~"
+    if minutes < 0.95:
+        return "under a minute"
     if minutes < 100:
-        return f"{sign}{max(minutes, 1):.0f} min"
+        return f"{sign}{minutes:.0f} min"
     return f"{sign}{minutes / 60:.0f} h" if minutes < 48 * 60 else f"{sign}{minutes / 60 / 24:,.0f} days"
 
 
