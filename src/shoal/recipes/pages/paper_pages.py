@@ -245,7 +245,8 @@ def count_sentence(verdicts: Sequence[Verdict], whose: str = "the papers") -> st
     'So far: with fewer seeds or models than asked for.'
     """
     guests = [v for v in verdicts if v.relation.source == YOURS]
-    own, theirs = ([v for v in verdicts if v.relation.ours == ours and v not in guests] for ours in (True, False))
+    others = [v for v in verdicts if v.relation.source != YOURS]
+    own, theirs = ([v for v in others if v.relation.ours == ours] for ours in (True, False))
     some = [(theirs, f"of {whose}", "statement"), (own, "of our own", "statement"), (guests, "of yours", "comparison")]
     early = any(not v.settled for v in verdicts if v.says != "not run")
     sentences = [counted(mine, of_whom, noun) for mine, of_whom, noun in some if mine]

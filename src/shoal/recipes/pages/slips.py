@@ -81,8 +81,7 @@ def almost_identical() -> str:
     total = sum(a - b for a, b in pairs)
     return (
         '* FlexCFL, section 5.3: under incremental FedGroup and FlexCFL are "almost identical (+0.6% in total)". '
-        "FlexCFL "
-        f"less FedGroup, added over the {len(pairs)} models of Table 4, is {total:+.1f}."
+        f"FlexCFL less FedGroup, added over the {len(pairs)} models of Table 4, is {total:+.1f}."
     )
 
 
