@@ -90,7 +90,6 @@ def above_random_centres() -> str:
     names = [*fedgroup.COLUMNS]
     rcc, edc = (fedgroup.TABLE3["synthetic"][names.index(name)] for name in ("fg-rcc-edc", "fg-edc"))
     return (
-        f'* FedGroup, section V: FedGroup is above RCC "except Sent140". On Synthetic RCC has {rcc} and FedGroup '
-        f"{edc}, "
-        "which section IV-B says."
+        f'* FedGroup, section V: FedGroup is above RCC "except Sent140". On Synthetic, too, it is not: RCC has {rcc} and '
+        f"FedGroup {edc}, as section IV-B says."
     )
