@@ -90,6 +90,7 @@ def above_random_centres() -> str:
     names = [*fedgroup.COLUMNS]
     rcc, edc = (fedgroup.TABLE3["synthetic"][names.index(name)] for name in ("fg-rcc-edc", "fg-edc"))
     return (
-        f'* FedGroup, section V: FedGroup is above RCC "except Sent140". On Synthetic, too, it is not: RCC has {rcc} and '
+        '* FedGroup, section V: FedGroup is above RCC "except Sent140". On Synthetic, too, it is not: RCC has '
+        f"{rcc} and "
         f"FedGroup {edc}, as section IV-B says."
     )
