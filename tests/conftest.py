@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +21,8 @@ from shoal.data.federation import Federation
 SOURCE = Path(__file__).parent.parent / "src"
 
 torch.set_num_threads(1)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so begin a shell's background jobs, and all that they start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 collect_ignore_glob = ["strangers/*"]  # they declare things, in processes of their own
 # Processes that tests start run the code of this tree, also where another one is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))

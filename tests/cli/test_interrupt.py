@@ -7,7 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from safetensors.numpy import load_file
@@ -16,17 +19,36 @@ LIMIT = 600.0  # seconds after which a wait is given up: against a test that han
 WORDS = ["fedavg", "partition=dirichlet:1:clients=30", "model=mlp", "workers=2", "checkpoint_every=2"]
 
 
-def shoal(*words: str, cwd: Path) -> subprocess.Popen[str]:
-    """The command in a process group of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "shoal.cli", *words],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+class Start(Protocol):
+    def __call__(self, *words: str) -> subprocess.Popen[str]: ...
+
+
+@pytest.fixture
+def shoal(tmp_path: Path) -> Iterator[Start]:
+    """The command in a session of its own, of which nothing is left running when a test fails."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*words: str) -> subprocess.Popen[str]:
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "shoal.cli", *words],
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        for one in members(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        process.communicate()
 
 
 def wait_for_lines(path: Path, count: int, process: subprocess.Popen[str]) -> None:
@@ -58,11 +80,11 @@ def members(session: int) -> list[int]:
 )
 @pytest.mark.parametrize("engine", [(), ("engine=ray", "address=local")], ids=["local", "ray"])
 def test_an_interrupted_run_goes_on_to_the_same_bits(
-    tmp_path: Path, number: signal.Signals, to_group: bool, engine: tuple[str, ...]
+    shoal: Start, tmp_path: Path, number: signal.Signals, to_group: bool, engine: tuple[str, ...]
 ) -> None:
     if engine:
         pytest.importorskip("ray", reason="needs the package ray: pip install 'shoal[ray]'")
-    process = shoal("run", *WORDS, *engine, "rounds=1000000", "out=cut", cwd=tmp_path)
+    process = shoal("run", *WORDS, *engine, "rounds=1000000", "out=cut")
     wait_for_lines(tmp_path / "cut/records.jsonl", 4, process)
     (os.killpg if to_group else os.kill)(process.pid, number)
     out, err = process.communicate(timeout=LIMIT)
@@ -75,18 +97,18 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     assert members(process.pid) == []
     played = int(last.split()[3].rstrip(";"))
     rounds = f"rounds={played + 3}"
-    go_on = shoal("resume", "cut", rounds, "--quiet", cwd=tmp_path)
+    go_on = shoal("resume", "cut", rounds, "--quiet")
     assert go_on.communicate(timeout=LIMIT) == ("cut\n", "")
     assert members(go_on.pid) == []
-    whole = shoal("run", *WORDS, rounds, "engine=serial", "out=whole", "--quiet", cwd=tmp_path)
+    whole = shoal("run", *WORDS, rounds, "engine=serial", "out=whole", "--quiet")
     assert whole.communicate(timeout=LIMIT) == ("whole\n", "")
     first, second = (load_file(tmp_path / x / "models/group_0.safetensors") for x in ("cut", "whole"))
     assert all((first[k] == second[k]).all() for k in first)
 
 
 @pytest.mark.slow
-def test_an_interrupted_sweep_names_the_sweep(tmp_path: Path) -> None:
-    process = shoal("run", "seed=0,1", "rounds=1000000", "engine=serial", "out=s", cwd=tmp_path)
+def test_an_interrupted_sweep_names_the_sweep(shoal: Start, tmp_path: Path) -> None:
+    process = shoal("run", "seed=0,1", "rounds=1000000", "engine=serial", "out=s")
     wait_for_lines(tmp_path / "s/fedavg-seed=0/records.jsonl", 2, process)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=LIMIT)
