@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from shoal.cli.reproduce_tables import list_line
 from shoal.recipes import Cell, Paper, Table
 from shoal.recipes.records import Panel
 from shoal.recipes.runs.pace import paces
+from shoal.recipes.runs.single import Job
 from shoal.recipes.store import EMPTY, Result, Store
 
+Watch = Callable[[Job, int, int], object]
 KEYS = {"data": "digits", "partition": "iid:clients=4", "rounds": 2, "lr": 0.1}
 
 
@@ -104,6 +107,26 @@ def test_a_budget_that_is_over_leaves_runs_for_the_next_call(shoal: Shoal) -> No
     assert mine["state"] == "done" and set(mine["values"]["best_accuracy"]) == {"0", "1"}
     assert mine["ours"]["best_accuracy"]["n"] == 2
     assert found["toy/table1/tweets/fedavg"]["note"] == "the data is gone"
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize(
+    ("begun", "where"), [(0, "interrupted; "), (1, "interrupted in toy/table1/digits/fedavg seed 0; ")]
+)
+def test_an_interruption_names_the_run_that_was_on(
+    shoal: Shoal, begun: int, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(
+        todo: list[Job], store: Store, work: Path, backend: object, seconds: None, watch: Watch, **_: bool
+    ) -> None:
+        for job in todo[:begun]:
+            watch(job, 1, len(todo))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shoal.recipes.runs.play.play", play)
+    found = shoal("reproduce", "toy/table1")
+    assert found.exit_code == 130
+    assert found.stderr.splitlines()[-1] == f"{where}complete runs are in results, the same command goes on"
 
 
 @pytest.mark.usefixtures("toy")

@@ -226,7 +226,8 @@ def run_jobs(
             ended = play(todo, store, work, backend, seconds, watch, keep=keep, again=again)
     except KeyboardInterrupt as e:
         kept = kept or f"complete runs are in {store.root}, the same command goes on"
-        raise Interrupted(f"interrupted in {display.name}; {kept}") from e
+        where = f" in {display.name}" if display.name else ""
+        raise Interrupted(f"interrupted{where}; {kept}") from e
     for sentence in ended.failed:
         echo(screen, f"failed: {sentence}", style="red")
     left = ended.left - len(ended.failed)

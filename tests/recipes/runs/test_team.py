@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -79,6 +81,40 @@ def test_a_budget_ends_a_team_and_what_was_on_is_written_down(tmp_path: Path) ->
     for cell in LONG:
         result = store.load(cell)
         assert result is None or not result.runs[0]["complete"]
+
+
+def deafness(job: Job, *_: object) -> Ended:
+    return Ended(job, f"blocked {sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ()))}")
+
+
+def test_processes_do_not_hear_ctrl_c_from_their_first_moment_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal sends it to all of them, also while they import, where it would end them with a traceback each."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    monkeypatch.setattr(team, "play_here", deafness)
+    ended = play(jobs(TWO[:1], Store(tmp_path / "results"), 1), Store(tmp_path / "results"), tmp_path / "work", TEAM)
+    assert ended.failed == (f"blocked {[signal.SIGINT]}",)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before, "the one that commands them hears it again"
+
+
+def end_or_die(job: Job, *_: object) -> Ended:
+    while job.seed and not team.HERE[0][1].is_set():
+        pass
+    if job.seed:
+        os._exit(9)
+    return Ended(job)
+
+
+def test_processes_that_die_while_it_ends_leave_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request to end that all processes get: the first run's note interrupts, the others die, and some still wait."""
+    told: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    monkeypatch.setattr(team, "play_here", end_or_die)
+    store = Store(tmp_path / "results")
+    with pytest.raises(KeyboardInterrupt):
+        play(jobs(LONG[:1], store, 9), store, tmp_path / "work", TEAM, watch=Notes(interrupts=True))
+    assert told == []
 
 
 def die(*_: object) -> Ended:

@@ -55,25 +55,26 @@ class Team:
             again: As for `play_one`.
         """
         with self._processes() as (pool, over):
-            waiting = {pool.submit(play_here, job, work, again) for job in todo}
+            with undisturbed():
+                waiting = {pool.submit(play_here, job, work, again) for job in todo}
             try:
                 while waiting:
                     done, waiting = wait(waiting, left(), FIRST_COMPLETED)
                     if not done:
                         return
                     for future in done:
-                        take(future.result())
+                        if ended := future.result():
+                            take(ended)
             except BrokenProcessPool as e:
                 raise ShoalError(
                     "a process that played a run has ended unexpectedly, maybe for want of memory; complete runs are "
                     "kept: say the same again with a smaller jobs="
                 ) from e
             finally:
-                over.set()
-                begun = {future for future in waiting if not future.cancel()}
-                for future in wait(begun).done:
-                    if future.exception() is None:
-                        take(future.result())
+                over.set()  # nothing is cancelled: a pool that breaks meanwhile would stumble over that
+                for future in wait(waiting).done:
+                    if future.exception() is None and (ended := future.result()):
+                        take(ended)
 
     @contextmanager
     def _processes(self) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
@@ -87,15 +88,24 @@ class Team:
 HERE: list[tuple[Backend, Event]] = []  # of a process of a team: its back end, which ends with it
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Processes that are begun here never hear Ctrl-C, not even while they import; it is for who commands them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def begin(engine: str, workers: int | None, over: Event) -> None:
-    """What a process of a team does first; Ctrl-C is for the one that commands it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """What a process of a team does first."""
     HERE.append((open_backend(engine, workers).__enter__(), over))
 
 
-def play_here(job: Job, work: Path, again: bool) -> Ended:
-    """Play a run in a process of a team, unless it is over before it began."""
+def play_here(job: Job, work: Path, again: bool) -> Ended | None:
+    """Play a run in a process of a team; None: it is over before it began."""
     backend, over = HERE[0]
     if over.is_set():
-        return Ended(job)
+        return None
     return play_one(job, work, backend, again=again, is_over=over.is_set)
