@@ -198,6 +198,7 @@ def test_markdown(shoal: Shoal) -> None:
         (["toy", "columns=ifca"], "shoal: unknown column 'ifca'"),
         (["toy", "seeds=0"], "shoal: seeds=0 is not possible: give a whole number from 1 on"),
         (["toy", "rows="], "shoal: rows= has no value; write rows=VALUE, or leave it out"),
+        (["toy", "rows=,"], "shoal: rows= has no value; write rows=VALUE, or leave it out"),
         (["toys"], "shoal: unknown table 'toys'; did you mean 'toy'? Known: toy. `shoal reproduce` lists all."),
         (["toy", "jobs=many"], "shoal: jobs=many is not possible: give a whole number from 1 on"),
         (["toy", "jobs=2", "engine=ray"], "shoal: jobs= plays runs side by side on this machine, and engine=ray is"),
@@ -216,7 +217,8 @@ def test_markdown(shoal: Shoal) -> None:
         (["toy", "--list", "rows=tweets", "columns=local"], "shoal: no cell is in rows=tweets and in columns=local"),
         (["toy", "rows=table1/letters"], "shoal: unknown row 'table1/letters'"),
         (["toy", "--list", "engine=foo"], "shoal: unknown engine 'foo'; known: local, ray, serial."),
-        (["--write-docs"], "shoal: there is no folder docs; --write-docs is for a checkout"),
+        (["--write-docs"], "shoal: there is no folder results to make pages from; choose another --results DIR"),
+        (["--write-docs", "--results", "."], "shoal: there is no folder docs; --write-docs is for a checkout"),
     ],
 )
 @pytest.mark.usefixtures("toy")
@@ -238,6 +240,24 @@ def test_statements_of_all_papers(shoal: Shoal, tmp_path: Path) -> None:
     assert len(found["statements"]) > 100 and {line["verdict"] for line in found["statements"]} == {"not run"}
     text = shoal("reproduce", "cfl/notebook", "--relations", "--results", tmp_path).stdout
     assert "the notebook's split gains about ten points" in text and "Of 3 statements of our own" in text
+
+
+def test_pages_made_from_nothing_do_not_replace_those_that_are_there(shoal: Shoal) -> None:
+    Path("docs").mkdir()
+    found = shoal("reproduce", "--write-docs", "--results", "nosuch")
+    assert found.exit_code == 4 and found.stderr.count("\n") == 1
+    assert not list(Path("docs").iterdir())
+
+
+def test_a_figure_without_statements_says_so(shoal: Shoal) -> None:
+    assert shoal("reproduce", "cfl/fig1", "--relations").stdout == "no statement is about cfl/fig1\n"
+
+
+@pytest.mark.usefixtures("toy")
+def test_of_cells_that_cannot_be_run_here_it_is_not_said_that_they_were(shoal: Shoal) -> None:
+    found = shoal("reproduce", "toy/table1", "rows=tweets")
+    assert found.exit_code == 0 and "all runs are there" not in found.stderr
+    assert "tweets cannot be run here: the data is gone" in found.stdout
 
 
 def test_pages_with_figures(shoal: Shoal, tmp_path: Path) -> None:

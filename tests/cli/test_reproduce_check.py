@@ -51,6 +51,13 @@ def test_a_run_that_differs_is_told_with_its_distance_and_ends_with_1(shoal: Sho
     assert [line.split(",")[-1] for line in csv[1:]] == ["True", "False"]
 
 
+def test_data_that_are_missing_are_told_once(shoal: Shoal) -> None:
+    """Of MNIST, which was there when the five runs of the project's results were made."""
+    results = Path(__file__).parents[2] / "results"
+    done = shoal("reproduce", "fedgroup/table1", "rows=classes-10", "--check", "--results", results)
+    assert done.exit_code == 3 and done.stderr.count("data set 'mnist' is not on this machine") == 1
+
+
 @pytest.mark.usefixtures("toy")
 def test_what_an_earlier_version_did_not_keep_is_no_difference(shoal: Shoal) -> None:
     """Of a curve other rounds, of figures fewer."""

@@ -14,7 +14,7 @@ import typer
 from shoal.cli.console import echo, err, out
 from shoal.cli.failures import Interrupted, guarded
 from shoal.cli.reproduce_words import Asked, refuse_beside_check, refuse_cells, refuse_guests, refuse_idle, seconds_of
-from shoal.errors import ShoalError
+from shoal.errors import RunFolderError, ShoalError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,14 +115,14 @@ def reproduce(
     tables = tables_with(tables, cells) if asked.rows or asked.columns else tables
     if html is not None:
         check_writable(html, "--html")
-    if note and not runs:
+    if note and not runs and not write_docs:
         echo(err(), note, style="yellow")
     if check:
         check_cells(cells, store, asked, work, seconds, quiet, format)
         return
     failed: tuple[str, ...] = ()
     todo = jobs(cells, store, asked.seeds, again) if runs else []
-    if runs and not todo and not quiet:
+    if runs and not todo and not quiet and any(not cell.why_not for cell in cells):
         echo(err(), "all runs are there, nothing is left to play")
     if todo:
         check_data(todo)
@@ -173,6 +173,8 @@ def documents_of(store: Store) -> list[Path]:
     from shoal.recipes.pages.documents import documents, write_documents
     from shoal.recipes.pages.extra_pages import read_extras
 
+    if store.missing():
+        raise RunFolderError(f"there is no folder {store.root} to make pages from; choose another --results DIR")
     known = known_cells(every_cell(PAPERS), store)
     return write_documents(documents(PAPERS, known, read_extras(store.root)), Path("docs"))
 

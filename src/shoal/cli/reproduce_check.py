@@ -15,7 +15,7 @@ from shoal.cli.tables import as_csv
 from shoal.errors import BadInput
 from shoal.recipes.grids import grid
 from shoal.recipes.runs.again import Twice, made_elsewhere, played_twice, stored_jobs
-from shoal.recipes.runs.play import check_writable, machine
+from shoal.recipes.runs.play import check_data, check_writable, machine
 from shoal.recipes.store import Store, differs
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def check_cells(
         )
     took = sum(float(store_run(store, job.cell, job.seed).get("seconds") or 0.0) for job in todo)
     said = f"runs to play again: {len(todo)}; time: {long_time(took / 60 / min(asked.jobs, len(todo)), True)}"
+    check_data(todo)
     check_writable(work, "--work")
     with TemporaryDirectory(prefix="check-", dir=work) as folder:
         fresh = Store(Path(folder) / "results")

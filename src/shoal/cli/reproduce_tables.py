@@ -197,8 +197,12 @@ def verdicts_of(names: Sequence[str], store: Store, cells: Sequence[Cell] | None
 
 
 def show_statements(names: Sequence[str], store: Store, shape: Shape) -> None:
-    """The statements of the papers and their verdicts."""
-    print_verdicts(verdicts_of(names, store), shape)
+    """The statements of the papers and their verdicts; a sentence where there is none, such as of toys."""
+    found = verdicts_of(names, store)
+    if not found and shape in ("text", "markdown"):
+        echo(out(), f"no statement is about {', '.join(names)}")
+        return
+    print_verdicts(found, shape)
 
 
 def print_verdicts(found: Sequence[Verdict], shape: Shape) -> None:

@@ -35,10 +35,10 @@ class Asked:
     def read(cls, words: Sequence[str]) -> Asked:
         tables = tuple(word.strip("/") for word in words if "=" not in word)
         pairs = once([word for word in words if "=" in word])
-        empty = next((key for key, value in pairs.items() if not value), None)
+        empty = next((key for key, value in pairs.items() if not value or (key in LISTED and not listed(value))), None)
         if empty is not None:
             raise BadInput(f"{empty}= has no value; write {empty}=VALUE, or leave it out")
-        rows, columns, methods = (tuple(filter(None, pairs.pop(key, "").split(","))) for key in LISTED)
+        rows, columns, methods = (listed(pairs.pop(key, None)) for key in LISTED)
         seeds, workers, jobs = (whole(key, pairs.pop(key, None)) for key in ("seeds", "workers", "jobs"))
         engine = pairs.pop("engine", "local")
         if pairs:
@@ -75,6 +75,15 @@ def once(words: Sequence[str]) -> dict[str, str]:
             raise BadInput(f"{key}= is given twice; {mend}")
         pairs[key] = value
     return pairs
+
+
+def listed(text: str | None) -> tuple[str, ...]:
+    """Values with commas between them.
+
+    >>> listed("fedavg,ifca"), listed(","), listed(None)
+    (('fedavg', 'ifca'), (), ())
+    """
+    return tuple(filter(None, (text or "").split(",")))
 
 
 def whole(key: str, text: str | None) -> int | None:
