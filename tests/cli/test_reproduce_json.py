@@ -80,3 +80,4 @@ def test_what_other_settings_gave_is_no_seed_of_the_cell(found: dict[str, Any], 
     Store(Path("results")).save(cell, Result({**cell.settings, "lr": 9.0}, {0: run(0.9)}))
     last = json.loads(shoal("reproduce", "toy", "--list", "--format", "json").stdout)["cells"][-1]
     assert (last["state"], last["seeds_done"]) == ("other settings", [])
+    assert last["values"] == {"best_accuracy": {}, "rounds_to_80": {}} and last["ours"]["best_accuracy"]["n"] == 0

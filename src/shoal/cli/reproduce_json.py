@@ -48,7 +48,7 @@ def cell_document(
         "paper": dict(cell.paper),
         "paper_never": [name for name, figure in figures.items() if figure.unreached],
         "ours": {name: ours_document(figure) for name, figure in figures.items()},
-        "values": {} if result is None else {q.name: in_units(q, result) for q in quantities},
+        "values": {} if result is None else {q.name: in_units(q, found) for q in quantities},
         "seeds_done": list(found.seeds_done),
         "seeds_wanted": seeds or cell.seeds,
         "rounds": cell.rounds,

@@ -14,7 +14,7 @@ from shoal.recipes import PAPERS
 from shoal.recipes.judging.items import ITEMS, Item, covered, status_of, variant_of
 from shoal.recipes.judging.relations import Known, Relation, Verdict, known_cells
 from shoal.recipes.judging.statements import STATEMENTS
-from shoal.recipes.pages.documents import COUNT, MAIN_COUNT, documents, front_page, items, write_documents
+from shoal.recipes.pages.documents import COUNT, MAIN_COUNT, documents, front_page, index, items, write_documents
 from shoal.recipes.pages.extra_pages import EXTRA, read_extras
 from shoal.recipes.records import Cell
 from shoal.recipes.store import Result, Store, differs
@@ -189,3 +189,12 @@ def test_a_claim_needs_all_of_its_statements_with_all_seeds() -> None:
     ):
         assert status_of(claim, {}, {**holds, other.name: verdict}) == status
     assert status_of(claim, {}, {v.name: Verdict(v, "not run") for v in (one, other)}) == "not run"
+
+
+def test_what_other_settings_gave_is_not_counted_as_run() -> None:
+    cell, run = CELLS[0], {0: {"complete": True, "rounds": 300, "figures": {}, "curves": {}}}
+    verdicts = {relation.name: Verdict(relation, "not run") for relation in STATEMENTS}
+    can = sum(not one.why_not for one in CELLS)
+    for settings, count in ((cell.settings, 1), ({**cell.settings, "lr": 9.0}, 0)):
+        known = {**{one.name: (one, None) for one in CELLS}, cell.name: (cell, Result(settings, run))}
+        assert f"{count} of {can} cells that can be run here" in index(PAPERS, known, verdicts, {})

@@ -30,6 +30,7 @@ from shoal.recipes.pages.paper_pages import (
 )
 from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.records import Paper
+from shoal.recipes.store import usable
 
 __all__ = ["documents", "write_documents"]
 
@@ -95,7 +96,7 @@ def index(
     """The first page: how many items, statements and cells, and where they are."""
     counts = {name: tally({i: s for i, s in statuses.items() if i.paper == name}) for name in papers}
     counts["all"] = tally(statuses)
-    cells = [(cell, result) for cell, result in known.values() if not cell.why_not]
+    cells = [(cell, usable(cell, result)) for cell, result in known.values() if not cell.why_not]
     done = sum(bool(result and result.seeds_done) for _, result in cells)
     links = "\n".join(f"* [{p.title}]({name}.md): {len(p.tables)} tables and figures" for name, p in papers.items())
     return (

@@ -115,7 +115,9 @@ def grid_parts(table: Table, known: Known) -> list[str]:
 def left_sentences(found: Sequence[tuple[Cell, Result | None]]) -> list[str]:
     """What is partial, not run, or cannot be run here."""
     sentences = []
-    partial = [f"`{cell.row}/{cell.column}`: {progress_of(cell, r)}" for cell, r in found if unfinished(r)]
+    partial = [
+        f"`{cell.row}/{cell.column}`: {words}" for cell, r in found if unfinished(r) and (words := progress_of(cell, r))
+    ]
     if partial:
         sentences.append(f"Unfinished: {'. '.join(partial)}.")
     waiting = rows_in_state(found, "not run")
