@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoal.recipes.figures.drawn_scenes import drawn_scene
 from shoal.recipes.figures.overview import DISTANCES, Pair, overview, pairs_of
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.pages.distances import distance_drawings, distance_parts
+from shoal.recipes.pages.distances import distance_drawings, distance_parts, rows_of_paper
 from shoal.recipes.pages.html import page_of
 from shoal.recipes.records import Cell, Paper, Table
 from shoal.recipes.store import Result
@@ -77,5 +77,11 @@ def test_the_docs_count_papers_apart_and_together() -> None:
         ["| flexcfl", "0"],
         ["| all", "1"],
         ["| *flexcfl, as its code*", "0"],
+        ["| *flexcfl, the same by its text*", "0"],
     ]
     assert [*distance_drawings(papers, known)] == ["every-accuracy.svg"]
+    assert [row[0] for row in rows_of_paper(PAPERS["flexcfl"], known)] == [
+        "by the text",
+        "as the code",
+        "the same by the text",
+    ]

@@ -67,6 +67,19 @@ def test_a_cause_is_supposed_unless_a_run_tells_and_none_tells_otherwise() -> No
     assert reason_rows([Verdict(one, "does not hold")])[0][1] == "supposed: the setting"
 
 
+def test_what_tells_of_one_statement_does_not_vouch_for_another() -> None:
+    """Both have the same cause; only of the first one a run tells, so that of the second it is supposed."""
+    two = [
+        Relation(f"p/{name}", f"{name} is high", "", ("x",), cause="the setting", why="So.", tells=(f"p/{name}-tells",))
+        for name in "ab"
+    ]
+    told = [Relation(f"p/{name}-tells", f"{name} tells", "", ("x",)) for name in "ab"]
+    others = [Verdict(told[0], "holds"), Verdict(told[1], "undecided")]
+    rows = reason_rows([Verdict(one, "does not hold") for one in two], others)
+    assert [row[:2] for row in rows] == [["a is high", "the setting"], ["b is high", "supposed: the setting"]]
+    assert "b tells" not in rows[0][2] and "a tells" not in rows[1][2]
+
+
 def test_reasons_of_undecided_statements_are_told_if_asked() -> None:
     one = Relation("p/a", "a is high", "", ("x",), cause="the setting", why="So.")
     verdicts = [Verdict(one, "undecided"), Verdict(replace(one, name="p/b", cause="", why=""), "undecided")]

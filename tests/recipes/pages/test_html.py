@@ -46,6 +46,25 @@ def test_all_that_the_docs_say_of_a_table_is_on_its_page(table: Table, part: Sec
             assert plain(line).removeprefix("* ").removesuffix(":") in words, line
 
 
+def test_causes_are_told_without_marks_of_markdown() -> None:
+    behind = [
+        sheet for page in PAGES.values() for part in page.sections for sheet in part.sheets if "Behind" in sheet.title
+    ]
+    assert len(behind) > 5 and not any("`" in word for sheet in behind for row in sheet.rows for word in row)
+
+
+def test_a_cell_with_a_run_beyond_its_seeds_or_of_other_settings_is_not_called_unfinished() -> None:
+    """One seed is asked for and done; another run stopped. And a run that stopped with another learning rate."""
+    cells = [Cell("p/t", "r", name, "fedavg", {"rounds": 9, "lr": 0.1}, seeds=1) for name in "ab"]
+    done, half = ({"complete": c, "rounds": n, "figures": {}, "curves": {}} for c, n in ((True, 9), (False, 4)))
+    results = [Result(cells[0].settings, {0: done, 1: half}), Result({**cells[1].settings, "lr": 0.2}, {0: half})]
+    known = {cell.name: (cell, result) for cell, result in zip(cells, results, strict=True)}
+    text = "\n".join(table_part(Table("p/t", "A table", tuple(cells)), known))
+    assert (
+        "Unfinished" not in text and "Made with other settings than the recipe has now, and not shown: `r/b`." in text
+    )
+
+
 def test_the_choice_of_a_reading_is_told_with_its_distances() -> None:
     [(table, part)] = [(table, part) for table, part in sections() if table.name == "wecfl/d28"]
     [sheet] = (sheet for sheet in part.sheets if sheet.title.startswith("Distance from the paper's accuracies"))

@@ -23,7 +23,7 @@ from shoal.recipes.papers.wecfl_figures import SPREADS, TABLE2
 ALIKE: dict[str, Any] = {
     "cause": "the setting",
     "why": "Both begin with the same first centres here (D56, D86), where the paper draws them, and with as many "
-    "clusters as are planted find the same ones; weights by samples inside them, which are left, hardly matter.",
+    "clusters as are planted mostly find the same ones; weights by samples inside them, which are left, hardly matter.",
 }
 CHOSEN = "cifar-classes"  # how steps are read was chosen by WeCFL and FedAvg on it (D28), so that both are no evidence
 

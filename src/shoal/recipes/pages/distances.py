@@ -11,7 +11,7 @@ from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.as_in_code import PICTURE, code_pairs
 from shoal.recipes.records import Paper
 
-__all__ = ["distance_drawings", "distance_parts", "groups_of_paper"]
+__all__ = ["distance_drawings", "distance_parts", "groups_of_paper", "rows_of_paper"]
 
 EVERY = "every-accuracy"
 TITLE = "Every accuracy of the papers, beside ours"
@@ -19,12 +19,12 @@ HOW = (
     "All accuracies that the papers print, beside ours, played as the text says, whatever the number of seeds. Two of "
     "WeCFL's are near by choice (D28). Distances are in points:"
 )
-TEXT, CODE = "by the text", "as the code"
-FLEXCFL = "flexcfl, as its code"
+TEXT, CODE, SAME = "by the text", "as the code", "the same by the text"
+FLEXCFL, FLEXCFL_SAME = "flexcfl, as its code", "flexcfl, the same by its text"
 READ = (
     f"`{FLEXCFL}` has the rows of FlexCFL that were also played with all known differences between its text and its "
-    "code ([which](../../papers-code.md#flexcfl-all-of-it-together)); most of FlexCFL's large distances come "
-    "from these differences."
+    "code ([which](../../papers-code.md#flexcfl-all-of-it-together), and which two figures are left out); most of "
+    "FlexCFL's large distances come from these differences."
 )
 
 
@@ -39,8 +39,9 @@ def distance_parts(papers: Mapping[str, Paper], known: Known) -> list[str]:
         Pieces of Markdown.
     """
     found = by_paper(papers, known)
-    every, (_, code) = [pair for pairs in found.values() for pair in pairs], code_pairs(known)
-    rows = [[name, *distances(pairs)] for name, pairs in {**found, "all": every, f"*{FLEXCFL}*": code}.items()]
+    every, (text, code) = [pair for pairs in found.values() for pair in pairs], code_pairs(known)
+    all_of_them = {**found, "all": every, f"*{FLEXCFL}*": code, f"*{FLEXCFL_SAME}*": text}
+    rows = [[name, *distances(pairs)] for name, pairs in all_of_them.items()]
     drawn = [f"![{TITLE}](figures/{EVERY}.svg)"] if every else []
     return [HOW, grid(("paper", *DISTANCES), rows), READ, *drawn]
 
@@ -61,6 +62,20 @@ def groups_of_paper(paper: Paper, known: Known) -> dict[str, list[Pair]]:
     """
     code = {CODE: code_pairs(known)[1]} if paper.name == "flexcfl" else {}
     return {TEXT: pairs_of(paper, known), **code}
+
+
+def rows_of_paper(paper: Paper, known: Known) -> list[list[str]]:
+    """How far the groups of a paper are away; of FlexCFL also what was played as its code, by its text.
+
+    Args:
+        paper: The paper.
+        known: All cells with what is stored of them.
+
+    Returns:
+        Rows of a table with the heads `DISTANCES` behind an empty one.
+    """
+    same = {SAME: code_pairs(known)[0]} if paper.name == "flexcfl" else {}
+    return [[name, *distances(pairs)] for name, pairs in {**groups_of_paper(paper, known), **same}.items()]
 
 
 def distance_drawings(papers: Mapping[str, Paper], known: Known) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.recipes.figures.html_scenes import scene_figure
 from shoal.recipes.figures.mean_curves import SHOWN, curves_of
-from shoal.recipes.figures.overview import DISTANCES, distances, overview
+from shoal.recipes.figures.overview import DISTANCES, overview
 from shoal.recipes.figures.points import TRAFFIC, groups_of, maps_of, spots
 from shoal.recipes.figures.ran import left_out
 from shoal.recipes.figures.scene_of import is_scene, scene_of
@@ -16,7 +16,7 @@ from shoal.recipes.judging.main_claims import MAIN
 from shoal.recipes.judging.relations import Known, Verdict, judge
 from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.numbers import figure_of, progress_of, state_of
-from shoal.recipes.pages.distances import groups_of_paper
+from shoal.recipes.pages.distances import groups_of_paper, rows_of_paper
 from shoal.recipes.pages.paper_pages import (
     HOW,
     MAIN_TITLE,
@@ -85,7 +85,7 @@ def page_of(paper: Paper, known: Known) -> Page:
 
 def judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], undecided: bool, note: str = "") -> list[Sheet]:
     """Statements with verdicts, and what is behind those that do not hold, or are undecided; `others` may tell."""
-    rows = reason_rows(verdicts, others, undecided)
+    rows = [[*map(plain, row)] for row in reason_rows(verdicts, others, undecided)]
     behind = [Sheet(OF_ALL if undecided else OF_THESE, REASONS, rows)] if rows else []
     return [Sheet("Statements and verdicts", VERDICTS, verdict_rows(verdicts), note), *behind]
 
@@ -97,8 +97,8 @@ def overview_section(paper: Paper, known: Known) -> list[Section]:
     if scene is None:
         return []
     figure = scene_figure(f"{paper.name}-overview", "Every accuracy that the paper prints", scene)
-    rows = [[name, *distances(pairs)] for name, pairs in groups.items()]
-    return [Section("How near it comes", [figure], sheets=[Sheet("Distances, in points", ("", *DISTANCES), rows)])]
+    sheet = Sheet("Distances, in points", ("", *DISTANCES), rows_of_paper(paper, known))
+    return [Section("How near it comes", [figure], sheets=[sheet])]
 
 
 def table_section(table: Table, known: Known) -> Section:

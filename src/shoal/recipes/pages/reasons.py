@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Verdict
@@ -34,7 +34,8 @@ def reason_rows(
 ) -> list[list[str]]:
     """The statements that do not hold with cause and what tells; those with the same reason in one row.
 
-    A cause is supposed unless a run that would tell does, and none that would is missing or tells otherwise.
+    A cause is supposed unless a run that would tell does, and none that would is missing or tells otherwise; what tells
+    of one statement does not vouch for another, so that those of which it is supposed have a row of their own.
 
     Args:
         verdicts: Of a paper, or of all.
@@ -49,21 +50,25 @@ def reason_rows(
     [['a is above b', 'cause not known yet', '']]
     """
     known = {v.relation.name: v for v in (*others, *verdicts)}
-    alike: dict[tuple[str, str], list[Verdict]] = {}
+    alike: dict[tuple[str, str, bool], list[Verdict]] = {}
     for one in verdicts:
         if one.says == "does not hold" or (undecided and one.says == "undecided" and one.relation.why):
             reason = (one.relation.cause, one.relation.why) if one.relation.why else ("", one.relation.name)
-            alike.setdefault(reason, []).append(one)
+            alike.setdefault((*reason, is_sure(one, known)), []).append(one)
     rows = []
-    for (cause, _), some in alike.items():
+    for (cause, _, sure), some in alike.items():
         says = [f"{what}{', '.join(places)}" for what, places in by_place(some).items()]
         names = dict.fromkeys(name for one in some for name in one.relation.tells if name in known)
         told = [telling(what, places) for what, places in by_place([known[name] for name in names]).items()]
         why = " ".join(filter(None, (some[0].relation.why, *told)))
-        found = {known[name].says for name in names}
-        sure = "holds" in found and not found & {"does not hold", "not run"}
         rows.append(["; ".join(says), f"{'supposed: ' if cause and not sure else ''}{cause or UNKNOWN}", why])
     return rows
+
+
+def is_sure(one: Verdict, known: Mapping[str, Verdict]) -> bool:
+    """Whether runs tell that the cause of a statement is what is said."""
+    found = {known[name].says for name in one.relation.tells if name in known}
+    return "holds" in found and not found & {"does not hold", "not run"}
 
 
 def by_place(verdicts: Sequence[Verdict]) -> dict[str, dict[str, Verdict]]:
