@@ -141,7 +141,7 @@ def splits(found: Mapping[str, Any]) -> str:
         sides = " + ".join(str(len(side)) for side in one["clients"])
         norms = [f"{one[key]:.2f}" for key in ("mean_norm", "max_norm", "cross")]
         rows.append([one["run"], str(one["round"]), sides, *norms])
-    return grid(("run", "round", "clients", "mean norm", "longest", "across"), rows)
+    return grid(("run", "round", "clients", "norm of the mean update", "of the longest", "largest cosine across"), rows)
 
 
 def objective(found: Mapping[str, Any]) -> str:

@@ -31,7 +31,11 @@ def extra_parts(table: Table, known: Known) -> list[str]:
         if result is not None:
             found += [(cell, seed, run) for seed, run in sorted(result.runs.items())]
     return [
-        *titled("Splits", ("cell", "seed", "round", "clients", "mean norm", "longest", "across"), split_rows(found)),
+        *titled(
+            "Splits",
+            ("cell", "seed", "round", "clients", "norm of the mean update", "of the longest", "largest cosine across"),
+            split_rows(found),
+        ),
         *titled(
             "Cosines of updates, least / mean / largest",
             ("cell", "seed", "round", "same planted group", "different ones"),
