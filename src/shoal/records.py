@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +46,12 @@ class Roster:
     @cached_property
     def hashes_N(self) -> npt.NDArray[np.uint64]:
         return hash_ids(self.ids)
+
+    @cached_property
+    def with_samples(self) -> Cohort:
+        """Those that have training samples; nobody waits for the others, who are left out of every task."""
+        has_N = self.sizes_N > 0
+        return self.ids if has_N.all() else tuple(compress(self.ids, has_N.tolist()))
 
     @cached_property
     def _place(self) -> dict[str, int]:

@@ -18,7 +18,7 @@ from tests.support import Misbehaving
 import shoal
 from shoal.algorithms import ALGORITHMS
 from shoal.backends import Backend, Serial, Workers
-from shoal.data.federation import Federation
+from shoal.data.federation import Federation, Source
 from shoal.engine import Engine
 from shoal.errors import BadInput, ShoalError
 from shoal.layout import Layout
@@ -71,7 +71,7 @@ def members(name: str) -> int:
     return 2 if name in VOTERS else 1
 
 
-def plan_of(name: str, federation: Federation, rounds: int = 3, seed: int = 3, **settings: Any) -> Plan:
+def plan_of(name: str, federation: Source, rounds: int = 3, seed: int = 3, **settings: Any) -> Plan:
     algorithm, sample = make(name, **settings), federation.sample()
     return Plan(algorithm, federation, Layout.of(wrapped(algorithm, small_net, sample), sample), rounds, seed)
 

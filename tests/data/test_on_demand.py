@@ -100,6 +100,12 @@ def test_names_that_are_no_text_are_refused() -> None:
         crowd(give, ("a", "\ud800"))
 
 
+def test_a_crowd_without_any_sample_is_refused() -> None:
+    empty = OnDemand(name="crowd", ids=("a", "b"), sizes_N=np.zeros(2, int), classes=2, make=give, shape=(1,))
+    with pytest.raises(BadInput, match="no client of crowd has a training sample"):
+        empty.sample()
+
+
 def test_the_labels_of_a_client_alone_are_those_of_its_samples() -> None:
     client = crowd(give).client("a")
     assert client.labels("train").tolist() == client("train")[1].tolist() == [0, 0]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shoal.data import Federation
+from shoal.data.federation import OnDemand
 from shoal.loop.record import clients_to_test, count_peer_transfers_once, mean_loss, sample_places, share_lists
 from shoal.loop.row import to_json
 
@@ -55,6 +56,13 @@ def test_the_clients_tested_are_the_same_in_every_round_and_for_every_method() -
     assert len(some) == 10 and some != clients_to_test(fed, 10, seed=2)
     assert clients_to_test(fed, 30, seed=1) == clients_to_test(fed, None, seed=1) == fed.ids
     assert set(clients_to_test(fed, 5, seed=1)) < set(some)
+
+
+def test_clients_without_training_samples_are_not_tested() -> None:
+    ids = tuple(f"c{i:05d}" for i in range(10))
+    crowd = OnDemand("crowd", ids, np.array([1, 0] * 5), classes=2, make=federation(1).client, shape=(1,))
+    assert clients_to_test(crowd, None, seed=1) == clients_to_test(crowd, 5, seed=1) == ids[::2]
+    assert set(clients_to_test(crowd, 3, seed=1)) < set(ids[::2])
 
 
 def test_who_is_recorded_stays_when_others_come() -> None:

@@ -123,7 +123,7 @@ class CFL(Algorithm):
         the cleanest cut is split, as in the paper's figure: three rounds make four clusters (departure D42).
         """
         failed = tuple(f.client for f in got.failed)
-        clusters, waiting = young_clusters(state.group, state.age, engine.clients.ids, failed, t, self.max_age)
+        clusters, waiting = young_clusters(state.group, state.age, engine.clients.with_samples, failed, t, self.max_age)
         events: list[dict[str, Any]] = [{"kind": "cluster waits", "group": k, "reason": WAITS} for k in waiting]
         fixed = rounds_of(self.split_rounds)
         rule = SplitRule.of(self, "off" if fixed else self.guard)

@@ -45,7 +45,7 @@ class FedGrouProx(FedGroup):
         after = State(**_values(after) | {"search": state.search})
         if self.mu != "auto":
             return after, record
-        search = search_after(state.search, record.trained, len(engine.clients))
+        search = search_after(state.search, record.trained, len(engine.clients.with_samples))
         return replace(after, search=search), replace(record, measures={**record.measures, "mu": mu})
 
     def _with(self, mu: float) -> FedGroup:

@@ -126,7 +126,7 @@ class FedGSP(Algorithm):
 
         Random groups need no label counts.
         """
-        there = tuple(c for c, n in zip(engine.clients.ids, engine.clients.sizes_N, strict=True) if n)
+        there = engine.clients.with_samples
         if self.grouping == "random":
             return V, there
         new = tuple(c for c in engine.clients.ids if self.describe == "round" or c not in V)

@@ -79,7 +79,9 @@ class OnDemand:
         return split in ("train", "test")
 
     def sample(self) -> Tree:
-        return take(self.make(self.ids[0])("train")[0], slice(0, 1))
+        if not self.roster.with_samples:
+            raise BadInput(f"no client of {self.name} has a training sample")
+        return take(self.make(self.roster.with_samples[0])("train")[0], slice(0, 1))
 
     def fingerprint(self) -> str:
         """A short hash of ids, sizes, shape, classes and of what produces the clients; the same in every process."""

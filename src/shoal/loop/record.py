@@ -207,13 +207,17 @@ def share_lists(row: Row, before: Row) -> None:
 
 
 def clients_to_test(federation: Source, want: int | None, seed: int) -> Cohort:
-    """The clients that are tested: all up to 10,000, else a fixed sample, the same for every algorithm of a seed."""
+    """The clients that are tested: all up to 10,000, else a fixed sample, the same for every algorithm of a seed.
+
+    A client without training samples has no part in the run, and so is none of them.
+    """
     roster = federation.roster
-    size = want if want is not None else len(roster) if len(roster) <= 10_000 else 1_000
-    if size >= len(roster):
-        return roster.ids
-    scores_N: Array = Key(seed)("eval clients").scores(roster.hashes_N)
-    return tuple(roster.ids[i] for i in np.sort(np.argpartition(scores_N, size)[:size]))
+    ids = roster.with_samples
+    size = want if want is not None else len(ids) if len(ids) <= 10_000 else 1_000
+    if size >= len(ids):
+        return ids
+    scores_N: Array = Key(seed)("eval clients").scores(roster.hashes_N[roster.sizes_N > 0])
+    return tuple(ids[i] for i in np.sort(np.argpartition(scores_N, size)[:size]))
 
 
 def sample_places(ids: Cohort, most: int, seed: int) -> Array:

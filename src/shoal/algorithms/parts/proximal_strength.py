@@ -125,5 +125,5 @@ def proximal_step(
     after, record = near.step(Averaged(state.w_KP, state.server), engine, key)
     if strength != "auto":
         return State(after.w_KP, after.server, state.search_K), record
-    found = search_after(search, record.trained, len(engine.clients))
+    found = search_after(search, record.trained, len(engine.clients.with_samples))
     return State(after.w_KP, after.server, (found,)), replace(record, measures={**record.measures, "mu": search.mu})

@@ -158,7 +158,7 @@ def young_clusters(
     Args:
         group: The cluster of each client.
         age: The round of each client's latest update.
-        ids: The clients that are there.
+        ids: The clients that are there and have samples.
         failed: Those that were asked in this round and failed.
         t: The present round.
         max_age: Rounds up to which an update is young.

@@ -103,22 +103,22 @@ def walk_down(state: Any, cohort: Cohort, solver: Solver, engine: Engine, key: K
         key: Of this question.
 
     Returns:
-        The cluster of each who did not fail on the way.
+        The cluster of each who came to one: who failed on the way, or has no samples, did not.
     """
     here = dict.fromkeys(cohort, 0)  # the node at which each newcomer stands
-    failed: dict[str, Failure] = {}
+    failed: tuple[Failure, ...] = ()
     for s, node in enumerate(state.tree):
-        at = tuple(c for c in cohort if here[c] == node.name and c not in failed)
+        at = tuple(c for c in cohort if here[c] == node.name)
         if not at:
             continue
         zeros_N = np.zeros(len(at), int)
         got = engine.map(Train(solver), at, state.cached_SP[s][None], zeros_N, key(f"split {s}"), min_answers=0)
-        failed |= {f.client: f for f in got.failed}
+        failed += got.failed
         for client, side in zip(got.cohort, nearer_side(got, state.means_SP[2 * s : 2 * s + 2], engine), strict=True):
             here[client] = node.children[side]
     leaves = {name: k for k, name in enumerate(leaf_names(state.tree))}
-    kept = tuple(c for c in cohort if c not in failed)
-    return Answers(kept, np.array([leaves[here[c]] for c in kept], int), {}, tuple(failed.values()))
+    kept = tuple(c for c in cohort if here[c] in leaves)
+    return Answers(kept, np.array([leaves[here[c]] for c in kept], int), {}, failed)
 
 
 def nearer_side(got: Answers, sides_2P: Array, engine: Engine) -> list[int]:
