@@ -16,10 +16,19 @@ def note(name: str, **pairs: object) -> str | None:
 
 
 def test_clients_that_no_round_will_select_are_counted_before_the_run() -> None:
-    # Of 40 clients, 4 a round, (1 - 4/40)^10 = 0.349 are never selected in ten rounds: 14. All after 40 / 4 rounds.
+    # Of 40 clients, 4 a round, (1 - 4/40)^10 = 0.349 are never selected in ten rounds. alpha m = 2 * 4 have a group
+    # from the start: of the other 32 there are 11 without. All have one after 40 / 4 rounds.
     said = note("flexcfl", clients_per_round=4, rounds=10) or ""
-    assert "4 of 40 clients a round about 14 will have none after 10 rounds" in said
-    assert "everybody within 10 rounds" in said
+    assert "4 of 40 clients a round about 11 will have none after 10 rounds" in said
+    assert said.endswith("; selection=round-robin-then-random with rounds=10 or more asks everybody")
+
+
+def test_who_has_a_group_from_the_start_is_not_counted() -> None:
+    # 40 clients: alpha m = 10 * 4 are all of them. RCC: 4 are not, 36 * 0.349 = 13. auto: alpha 5 = 50, again all.
+    some = {"clients_per_round": 4, "rounds": 10}
+    assert note("flexcfl", alpha=10, **some) is None
+    assert "about 13 will have none" in (note("flexcfl", alpha=10, centres="random", **some) or "")
+    assert note("flexcfl", alpha=10, groups="auto", **some) is None
 
 
 def test_nothing_is_said_where_everybody_gets_a_model() -> None:
@@ -28,7 +37,9 @@ def test_nothing_is_said_where_everybody_gets_a_model() -> None:
     assert note("flexcfl", rounds=10, cold_start="eager", **few) is None
     assert note("flexcfl", rounds=100, **few) is None  # 40 * 0.9^100 = 0.001
     assert note("flexcfl", rounds=10, selection="round-robin-then-random", **few) is None
-    assert "about 4 will have none" in (note("flexcfl", rounds=9, selection="round-robin-then-random", **few) or "")
+    in_order = note("flexcfl", rounds=9, selection="round-robin-then-random", **few) or ""
+    assert "about 3 will have none" in in_order  # the last 4 of 40, of which 8 / 40 have a group from the start
+    assert in_order.endswith("; rounds=10 asks everybody")  # not a selection that it has
     assert note("fedavg", rounds=1, **few) is None
 
 

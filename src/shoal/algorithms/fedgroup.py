@@ -130,11 +130,20 @@ class FedGroup(Algorithm):
         task = Nearest(self.before, groups=len(state.w_KP))
         return engine.map(task, cohort, directions_from(state), None, key, min_answers=0)
 
+    def grouped_at_start(self, clients: int) -> int:
+        """How many of so many clients have a group before round 1: alpha m, or RCC: m; all if they join eagerly."""
+        m = self._m(clients)
+        some = m if self.centres == "random" else self.alpha * m
+        return clients if self.cold_start == "eager" else min(some, clients)
+
+    def _m(self, clients: int) -> int:
+        """The number of groups of so many clients; with `auto` that of which alpha m clients take part."""
+        return min(MAYBE, clients) if self.groups == "auto" else self.groups
+
     def _pretrain(self, w0_P: Array, engine: Engine, key: Key) -> Answers:
         """alpha m random clients pre-train from w_0; RCC: m of them."""
         n = len(engine.clients)
-        m = min(MAYBE, n) if self.groups == "auto" else self.groups
-        if m > n:
+        if (m := self._m(n)) > n:
             raise BadInput(f"groups={m} but the federation has {n} clients")
 
         def ask(cohort: Cohort, min_answers: int | None = 0) -> Answers:

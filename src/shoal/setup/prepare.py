@@ -142,18 +142,18 @@ def coverage_note(name: str, algorithm: Algorithm, settings: Settings, clients: 
     """A sentence if the selection will leave some clients without a model: then no round tests everybody."""
     lazy = name in ALGORITHMS and ALGORITHMS.traits(name).get("serves_when_selected")
     asked = cohort_size(settings, clients)
-    if not lazy or asked == clients or getattr(algorithm, "cold_start", "lazy") == "eager" or not settings.rounds:
+    if not lazy or asked == clients or not settings.rounds:
         return None
-    left = clients * (1 - asked / clients) ** settings.rounds
-    if settings.selection == "round-robin-then-random":
-        left = max(clients - asked * settings.rounds, 0)
+    in_order, whole = settings.selection == "round-robin-then-random", -(-clients // asked)
+    never = max(1 - asked * settings.rounds / clients, 0) if in_order else (1 - asked / clients) ** settings.rounds
+    left = never * (clients - getattr(algorithm, "grouped_at_start", lambda clients: 0)(clients))
     if left < 0.5:
         return None
-    whole = -(-clients // asked)
+    way = f"rounds={whole}" if in_order else f"selection=round-robin-then-random with rounds={whole} or more"
     return (
         f"{name} gives a client its model when it is first selected: with {asked} of {clients:,} clients a round about "
         f"{left:,.0f} will have none after {settings.rounds} rounds, and a round that cannot test all is partial; "
-        f"selection=round-robin-then-random asks everybody within {whole:,} rounds"
+        f"{way} asks everybody"
     )
 
 
