@@ -15,9 +15,12 @@ import shoal
 from shoal.algorithms.parts.em_steps import fill_empty, from_new_centres
 from shoal.backends import Serial
 from shoal.clusterers import Clusters
+from shoal.engine import Engine
 from shoal.errors import BadInput
+from shoal.loop.rounds import run_rounds
 from shoal.seeds import Key
 from shoal.selection import All
+from shoal.setup.prepare import prepare
 from shoal.solvers import SGD
 from shoal.types import Answers
 
@@ -88,6 +91,21 @@ def test_a_round_in_which_nobody_answers_changes_nothing(start: str) -> None:
     bad = Misbehaving(Serial(), dict.fromkeys(toy.ids, "nan"))
     run = shoal.run("fesem", toy, small_net, rounds=2, engine=bad, min_answers=0, groups=2, init=start)
     assert run.history.column("trained")[1:] == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["fesem", "wecfl"])
+def test_with_fewer_answers_than_groups_the_next_round_is_the_first(name: str) -> None:
+    toy = make_toy()
+    faults = dict.fromkeys(toy.ids[2:], "nan")  # two of twelve clients answer
+    plan = prepare(name, toy, small_net, {"rounds": 2, "groups": 3}).plan
+    told = []
+    for result in run_rounds(plan, Engine(Misbehaving(Serial(), faults), plan.layout)):
+        told.append(result)
+        if result.round == 1:
+            faults.clear()
+    (skipped,) = (e["reason"] for e in told[1].events if e["kind"] == "round skipped")
+    assert skipped == "2 clients answered 'train', 3 groups begin with as many"
+    assert (told[2].row["trained"], told[2].row["groups"]) == (12, 3)
 
 
 def test_random_models_must_be_counted() -> None:

@@ -18,7 +18,7 @@ from shoal.algorithms.parts.newcomers import assign_newcomers
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups
 from shoal.algorithms.parts.old_solutions import When, by_old_solution, check_before, how_many_moved, never_trained
 from shoal.algorithms.registry import algorithm
-from shoal.errors import BadInput
+from shoal.errors import BadInput, TooFewAnswers
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
@@ -119,6 +119,10 @@ class FeSEM(Algorithm):
         got = engine.map(train, cohort, state.Omega_KP, state.group.get(cohort, 0), key("train"))
         if not len(got):  # min_answers=0
             return state, Record(trained=got)
+        if first and self.groups != "auto" and len(got) < self.groups <= len(engine.clients.with_samples):
+            raise TooFewAnswers(
+                f"{len(got)} clients answered 'train', {self.groups} groups begin with as many", len(got)
+            )
         at = self.space.points(got, state.Omega_KP, self.mean, engine.layout)
         if first:
             how = self.start, self.groups, self.criterion
