@@ -214,6 +214,13 @@ def test_reused_pre_training_enters_the_mean_of_its_group(from_w0: bool, toy: Fe
         n = np.concatenate([old["count"][mine], came["count"][theirs]])
         expected = start.w_KP[k] + (n / n.sum()) @ updates
         np.testing.assert_allclose(end.w_KP[k, at], expected[at], rtol=1e-5, atol=1e-6)
+    # The record takes clients for what they learnt: those who joined began at w_0, the others at their group's model.
+    apart = [
+        np.linalg.norm((begin_P + update_P - end.w_KP[k])[at].astype(np.float64))
+        for answers, begin_KP in ((old, start.w_KP), (came, np.repeat(w0_KP, 2, 0)))
+        for begin_P, update_P, k in zip(begin_KP[answers.which_N], answers["update"], answers.which_N, strict=True)
+    ]
+    assert played(plan)[1].row["discrepancy"] == pytest.approx(np.mean(apart), rel=1e-5)
 
 
 def test_with_one_epoch_nothing_is_left_to_go_on_with(toy: Federation) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from shoal.aggregators import per_group, weighted_mean
 from shoal.algorithms.parts.newcomers import merge_answers
 from shoal.errors import BadInput
@@ -70,9 +72,34 @@ def reusing_step(step: Step) -> Step:
             return step(method, state, engine, key)
         around = GoingOn(engine, method.before, rest_of(method), state.group)
         state, record = step(method, state, around, key)
-        return state, replace(record, measures={**record.measures, "reused": len(around.newcomers(key))})
+        came, trained = around.newcomers(key), record.trained
+        assert trained is not None
+        record = replace(record, measures={**record.measures, "reused": len(came)})
+        return state, replace(record, trained=begun_at(trained, came, state.w0_P)) if len(came) else record
 
     return with_option
+
+
+def begun_at(trained: Answers, came: Answers, w0_P: Array) -> Answers:
+    """What all learnt in a round with the model that each began at, for the record: those who came in began at w_0.
+
+    Args:
+        trained: What all learnt; they began at their group's model, or are among those who came.
+        came: Who joined, and learnt from w_0.
+        w0_P: The common start.
+
+    Returns:
+        The same answers, w_0 behind the models of the groups.
+
+    >>> all_ = Answers(("a", "b"), np.array([0, 0]), {"update": np.ones((2, 1))}, models_KP=np.array([[5.0]]))
+    >>> found = begun_at(all_, Answers(("b",), np.array([0])), np.array([2.0]))
+    >>> (found.models_KP[found.which_N] + found["update"]).tolist()                         # their solutions
+    [[6.0], [3.0]]
+    """
+    assert trained.models_KP is not None
+    joined_N = np.isin(trained.cohort, came.cohort)
+    models_KP = np.concatenate([trained.models_KP, w0_P[None]])
+    return replace(trained, which_N=np.where(joined_N, len(models_KP) - 1, trained.which_N), models_KP=models_KP)
 
 
 def rest_of(method: Any) -> Solver:
