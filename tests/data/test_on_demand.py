@@ -106,6 +106,23 @@ def test_a_crowd_without_any_sample_is_refused() -> None:
         empty.sample()
 
 
+@pytest.mark.parametrize(
+    ("ids", "sizes_N", "said"),
+    [
+        (("b", "a"), np.array([2, 2]), "distinct and sorted"),
+        (("a", "a"), np.array([2, 2]), "distinct and sorted"),
+        (("*", "a"), np.array([2, 2]), "may not be called '\\*'"),
+        (("a", "b"), np.array([2]), "sizes_N of crowd must be an array .* each of 2 clients"),
+        (("a", "b"), np.array([2, -1]), "sizes_N of crowd must be an array"),
+        (("a", "b"), np.array([2.0, 2.0]), "sizes_N of crowd must be an array"),
+        (("a", "b"), [2, 2], "sizes_N of crowd must be an array"),
+    ],
+)
+def test_ids_and_sizes_that_cannot_be_are_refused(ids: tuple[str, ...], sizes_N: Any, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        OnDemand(name="crowd", ids=ids, sizes_N=sizes_N, classes=2, make=give, shape=(1,))
+
+
 def test_the_labels_of_a_client_alone_are_those_of_its_samples() -> None:
     client = crowd(give).client("a")
     assert client.labels("train").tolist() == client("train")[1].tolist() == [0, 0]

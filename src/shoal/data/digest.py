@@ -6,11 +6,14 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import islice
+from operator import lt
 from typing import Any
 
 import numpy as np
 
 from shoal.errors import BadInput
+from shoal.types import EVERYBODY
 
 # Where classes were when the first fingerprints were taken: data are the same though the code has moved.
 MOVED = {("shoal.tree.ragged", "Ragged"): ("shoal.data.samples", "Ragged")}
@@ -78,6 +81,18 @@ def check_names(ids: Sequence[str]) -> None:
         for name in ids:
             if any("\ud800" <= letter <= "\udfff" for letter in name):
                 raise BadInput(f"client {name!r} has a name that is no valid Unicode text; rename it") from None
+
+
+def check_ids(ids: Sequence[str]) -> None:
+    """One sentence unless the ids of a federation are text, sorted and distinct, and none stands for all data together.
+
+    >>> check_ids(["ann", "bob"])
+    """
+    if not all(map(lt, ids, islice(ids, 1, None))):
+        raise BadInput("the ids of a federation must be distinct and sorted")
+    check_names(ids)
+    if EVERYBODY in ids:
+        raise BadInput(f"a client may not be called {EVERYBODY!r}: that name stands for all data together")
 
 
 def _head(digest: hashlib.blake2b, *words: Any) -> None:

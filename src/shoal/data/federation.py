@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.data.digest import check_names, fingerprint
+from shoal.data.digest import check_ids, fingerprint
 from shoal.data.facts import facts, in_a_line
 from shoal.data.on_demand import OnDemand as OnDemand
 from shoal.data.preprocess import Preprocessing
@@ -21,7 +21,7 @@ from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.show import html_table
 from shoal.tree import Shape, Tree, shape_of, take
-from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
+from shoal.types import Array, ClientData, Cohort, Roster
 
 SPLITS = ("train", "test", "val")
 
@@ -69,11 +69,7 @@ class Federation:
     preprocess: Preprocessing | None = None
 
     def __post_init__(self) -> None:
-        if list(self.ids) != sorted(set(self.ids)):
-            raise BadInput("the ids of a federation must be distinct and sorted")
-        check_names(self.ids)
-        if EVERYBODY in self.ids:
-            raise BadInput(f"a client may not be called {EVERYBODY!r}: that name stands for all data together")
+        check_ids(self.ids)
         empty = [name for name, size in zip(self.ids, self.train.sizes, strict=True) if size == 0]
         if empty:
             raise BadInput(f"client {empty[0]!r} and {len(empty) - 1} more have no training sample; use fewer clients")

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from shoal.data.digest import check_names, fingerprint
+import numpy as np
+
+from shoal.data.digest import check_ids, fingerprint
 from shoal.errors import BadInput
 from shoal.tree import Shape, Tree, take
 from shoal.types import EVERYBODY, Array, ClientData, Cohort, Roster
@@ -58,7 +60,17 @@ class OnDemand:
     truth: Array | None = None
 
     def __post_init__(self) -> None:
-        check_names(self.ids)
+        check_ids(self.ids)
+        sizes_N, n = np.asarray(self.sizes_N), len(self.ids)
+        if (
+            sizes_N is not self.sizes_N
+            or sizes_N.shape != (n,)
+            or sizes_N.dtype.kind not in "iu"
+            or (sizes_N < 0).any()
+        ):
+            raise BadInput(
+                f"sizes_N of {self.name} must be an array of a whole number from 0 up for each of {n} clients"
+            )
 
     @property
     def in_memory(self) -> None:
