@@ -80,6 +80,23 @@ def test_six_algorithms_end_on_the_bits_of_simulation(toy: Federation, tmp_path:
     assert len(grid.down) == len(grid.up)
 
 
+@pytest.mark.parametrize("newcomers", ["nearest", "random"])
+def test_who_joins_late_has_the_data_of_its_round(toy: Federation, tmp_path: Path, newcomers: str) -> None:
+    # The randomness of a newcomer's cold start is that of round 0, whenever it comes; its data are those of its round.
+    own = {"groups": 2, "alpha": 2, "pretrain_steps": 6, "migration": "aligned", "newcomers": newcomers}
+    keys: dict[str, Any] = {"rounds": 5, "seed": 2, "kernel": "torch", "clients_per_round": 3, **own}
+    one = shoal.run("fedgroup", toy, small_net, engine=Serial(), drift="swap-all:0.9", **keys)
+    grid, nodes = federation_of(tmp_path, drifting(toy, "swap-all:0.9", 2), model=small_net)
+    two = over_flower(nodes, "fedgroup", **keys)
+    assert dict(one.groups) == dict(two.groups)
+    assert one.serving.models_KP.tobytes() == two.serving.models_KP.tobytes()
+    calls = [asked for asked in records(grid.down) if isinstance(asked, Asked)]
+    tasks = {asked.stamp: {type(unit.task).__name__ for unit in asked.units} for asked in calls}
+    assert all(tasks[asked.stamp] == {type(unit.task).__name__ for unit in asked.units} for asked in calls)
+    rounds = [asked.round for asked in calls]
+    assert rounds == sorted(rounds) and set(rounds) == set(range(6))
+
+
 def test_newcomers_and_leavers_are_seen_at_any_round(toy: Federation, tmp_path: Path) -> None:
     grid, nodes = federation_of(tmp_path, lambda round: toy, model=small_net)
     away, gone = grid.nodes.pop(102), grid.nodes[101]

@@ -134,7 +134,7 @@ class Flower:
         """One call: a message to every site that hosts some of the clients, an outcome for every unit."""
         if not units:
             return
-        stamp = self._stamp(next(iter(units.values())).key.round)
+        stamp = self._stamp(max(self._nodes.round, next(iter(units.values())).key.round))
         records = [(row, record_of(row)) for row in rows]  # each model once, whoever is sent it
         here: dict[int, dict[int, OneClient]] = {}
         for i, unit in units.items():

@@ -94,7 +94,7 @@ class LivingSites:
 
     def at_round(self, t: int) -> tuple[Sites, tuple[Mapping[str, Any], ...]]:
         """Who is there in round t, and who came or went."""
-        self._nodes.attendance.round = t
+        self._nodes.round = self._nodes.attendance.round = t
         events = self._nodes.refresh()
         if not self._nodes.hosts:
             events += self._nodes.wait(1, self._patience)

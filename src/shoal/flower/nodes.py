@@ -47,6 +47,7 @@ class Nodes:
         self._inputs: tuple[Shape, Kind] | None = None  # shape and dtype, by the first site
         self._classes, self._closed = 0, False
         self.attendance = Attendance()
+        self.round = 0  # of the run, whatever round the randomness of a call belongs to
 
     def exchange(self, contents: Mapping[int, Any], group: str) -> Iterator[tuple[int, Any]]:
         """Send calls to nodes and collect what they answer, as it comes.

@@ -115,6 +115,11 @@ class Asked:
     needed: Mapping[str, tuple[str, ...]]
     task: TaskName = TaskName()
 
+    @property
+    def round(self) -> int:
+        """The round in which the call is made; keys of units may belong to another one."""
+        return int(self.stamp.partition("-")[0])
+
 
 @dataclasses.dataclass(frozen=True)
 class Answered:

@@ -100,8 +100,8 @@ class SiteAtWork:
             isinstance(u, OneClient) and isinstance(u.task, Task) and isinstance(u.key, Key) for u in asked.units
         ):
             raise BadInput("a call holds units of single clients, each with a task and a key")
-        self._round = max((unit.key.round for unit in asked.units), default=self._round)
         try:
+            self._round = asked.round
             place = Place(self._opened(asked), self._source())
         except Exception as e:
             reason = str(e) if isinstance(e, ShoalError) else without_text(explain(e))
