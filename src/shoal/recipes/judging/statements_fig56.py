@@ -137,6 +137,10 @@ def migrating() -> list[Relation]:
             ("flexcfl/fig6/mnist-mclr/ifca-mig",),
             **ABOVE,
             printed=3.3,
+            cause="text and code differ",
+            why="The paper does not say how IFCA-MIG migrates. With what the authors' code does elsewhere, the first "
+            "client's update alone (D13) and its shift test (D19), IFCA-MIG comes down to FlexCFL, not below it.",
+            tells=("flexcfl/above-ifca-mig-first", "flexcfl/above-ifca-mig-code"),
         ),
         Relation(
             "flexcfl/above-ifca-mig-first",
