@@ -34,6 +34,11 @@ def test_a_claim_that_holds_without_a_part_is_not_contradicted(says: Says, statu
     assert status_of(CLAIM, {}, {"p/a": verdict}) == status
 
 
+def test_a_claim_of_a_paper_is_not_judged_by_statements_of_ours() -> None:
+    own = Verdict(Relation("p/a", "", "", (), ours=True), "does not hold", 1.0, n=3, wanted=3)
+    assert status_of(CLAIM, {}, {"p/a": own}) == "not run"
+
+
 def test_a_moderate_growth_is_neither_too_fast_nor_too_slow() -> None:
     [claim] = [item for item in ITEMS if item.what == "claim: alpha beta should be moderate"]
     fast, slow = (Relation(f"fedgsp/too-{word}", "", "", ()) for word in ("fast", "slow"))

@@ -21,7 +21,7 @@ from shoal.recipes.judging.statements import STATEMENTS
 from shoal.recipes.judging.statements_flexcfl import PRINTED
 from shoal.recipes.numbers import figure_of
 from shoal.recipes.pages.paper_pages import count_sentence
-from shoal.recipes.pages.reasons import reason_rows, reasons
+from shoal.recipes.pages.reasons import SUPPOSED, reason_rows, reasons
 from shoal.recipes.pages.table_grids import cell_text
 from shoal.recipes.records import Cell, Quantity
 from shoal.recipes.store import Result, Store
@@ -46,8 +46,9 @@ def test_every_paper_has_main_claims_and_they_are_its_own() -> None:
 def test_reasons_of_some_statements_find_what_tells_among_all() -> None:
     one, other = (Relation(f"p/{name}", f"{name} is high", "", ("x",), cause="the setting", why="So.") for name in "ab")
     verdict = Verdict(replace(one, tells=("p/b",)), "does not hold")
-    told = reasons([verdict], [Verdict(other, "holds", ours=1.0, n=1, holds_in=1)])
-    assert told[1] == '* a is high: the setting. So. "b is high": 1.00, in 1 of 1 seed, holds.'
+    told = reasons([verdict], [Verdict(other, "holds", ours=1.0, n=2, holds_in=2)])
+    assert told[1] == '* a is high: the setting. So. "b is high": 1.00, in 2 of 2 seeds, holds.'
+    assert told[2] == SUPPOSED
 
 
 def test_a_cause_is_supposed_unless_a_run_tells_and_none_tells_otherwise() -> None:
@@ -61,9 +62,10 @@ def test_a_cause_is_supposed_unless_a_run_tells_and_none_tells_otherwise() -> No
         (("holds", "not run"), True),
     )
     for says, supposed in cases:
-        told = [Verdict(other, word) for other, word in zip(others, says, strict=True)]
-        [row] = reason_rows([Verdict(one, "does not hold")], told)
-        assert (row[1] == "supposed: the setting") == supposed, says
+        for n in (1, 2):  # seeds; a single one does not tell
+            told = [Verdict(other, word, n=n) for other, word in zip(others, says, strict=True)]
+            [row] = reason_rows([Verdict(one, "does not hold")], told)
+            assert (row[1] == "supposed: the setting") == (supposed or n == 1), says
     assert reason_rows([Verdict(one, "does not hold")])[0][1] == "supposed: the setting"
 
 
@@ -74,7 +76,7 @@ def test_what_tells_of_one_statement_does_not_vouch_for_another() -> None:
         for name in "ab"
     ]
     told = [Relation(f"p/{name}-tells", f"{name} tells", "", ("x",)) for name in "ab"]
-    others = [Verdict(told[0], "holds"), Verdict(told[1], "undecided")]
+    others = [Verdict(told[0], "holds", n=2), Verdict(told[1], "undecided", n=2)]
     rows = reason_rows([Verdict(one, "does not hold") for one in two], others)
     assert [row[:2] for row in rows] == [["a is high", "the setting"], ["b is high", "supposed: the setting"]]
     assert "b tells" not in rows[0][2] and "a tells" not in rows[1][2]
@@ -237,6 +239,31 @@ def test_an_average_leaves_out_what_was_not_run_on_both_sides() -> None:
     assert judge(replace(asked, partly=True), several(a1=[], b1=[], a2=[], b2=[])).says == "not run"
 
 
+def test_half_of_what_is_printed_for_all_models_is_half_of_what_is_printed_for_those_that_were_run() -> None:
+    """The paper has 10 points for one model and 2 for the other: at least half, 3 of 6 points, is 5 of 10."""
+    known = several(a1=[0.7, 0.7], b1=[0.6, 0.6], a2=[], b2=[])
+    figures = {"a1": 60.0, "b1": 50.0, "a2": 52.0, "b2": 50.0}
+    known = {name: (replace(cell, paper={"best_accuracy": figures[name]}), r) for name, (cell, r) in known.items()}
+    asked = Relation("p/a", "", "", ("a1", "a2"), ("b1", "b2"), least=3, partly=True)
+    found = judge(asked, known)
+    assert (found.relation.least, found.paper) == (5.0, 10.0)
+    assert judge(replace(asked, least=-3, most=3), known).relation.most == 3  # two bounds are no share of anything
+    assert judge(replace(asked, printed=6.0), known).relation.least == 3  # the paper's own words are for these, too
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ((0.61, 0.61, 0.61, 0.58), "undecided"),  # 0.25 points above, and a standard error of 0.75
+        ((0.61, 0.61, 0.61, 0.61), "holds"),
+        ((0.6005, 0.6005), "undecided"),  # tables print tenths of points
+    ],
+)
+def test_a_mean_too_near_its_bound_is_undecided(values: tuple[float, ...], says: str) -> None:
+    known = two(accuracies(*values), accuracies(*[0.6] * len(values)))
+    assert judge(relation(least=0, strict=True), known).says == says
+
+
 def test_figures_in_causes_are_those_of_the_results() -> None:
     """What a cause quotes: the paper's accuracy, ours with the mean, and ours with the first client alone."""
     cells = [cell for table in PAPERS["flexcfl"].tables for cell in table.cells]
@@ -265,6 +292,8 @@ def test_spreads_over_seeds_are_compared() -> None:
     assert judge(relation(most=0, strict=True, spread=True), known).says == "does not hold"
     assert judge(asked, two(accuracies(0.6), accuracies(0.7))).says == "not run"  # one seed has no spread
     assert judge(replace(asked, printed=4.55), known).paper == 4.55
+    near = two(accuracies(0.6, 0.7, 0.8), accuracies(0.61, 0.7, 0.79), 3)  # 10 and 9 points, as any two draws may have
+    assert judge(asked, near).says == "undecided"
 
 
 def test_fedgsp_must_reach_its_target_within_the_rounds_of_the_run() -> None:
@@ -351,8 +380,8 @@ def test_one_client_of_wecfls_cifar_clusters_is_drawn_nearer_to_another_one() ->
 
 def test_causes_say_how_we_know() -> None:
     names = {r.name for r in STATEMENTS}
-    assert [r.name for r in STATEMENTS if bool(r.cause) != bool(r.why)] == []
-    assert [name for r in STATEMENTS for name in r.tells if name not in names or not r.cause] == []
+    assert [r.name for r in STATEMENTS if r.cause and not r.why] == []
+    assert [name for r in STATEMENTS for name in r.tells if name not in names or not r.why] == []
 
 
 @pytest.mark.parametrize("words", ["above", "below", "fewer", "better", "lose", "costs", "higher"])

@@ -7,8 +7,9 @@ from typing import Literal
 
 from shoal.recipes.records import ACCURACY
 
-__all__ = ["Relation"]
+__all__ = ["POINTS", "Relation"]
 
+POINTS = 100.0  # the scale of accuracies and F1, in the papers' units
 Cause = Literal["", "our error", "the setting", "the paper", "text and code differ"]
 
 
@@ -34,7 +35,7 @@ class Relation:
         printed: The paper's figure, where it does not follow from those of the cells.
         ours: It is a statement of ours, not of the paper, and counted apart.
         cause: What is behind it if it does not hold here; empty: that is not known yet.
-        why: How we know.
+        why: How we know; without a cause what was found all the same.
         tells: Names of statements that tell, of the same paper.
         terms: What the runs have that the paper's have not, such as a smaller network.
 
@@ -52,7 +53,7 @@ class Relation:
     least: float | None = None
     most: float | None = None
     quantity: str = ACCURACY
-    scale: float = 100.0
+    scale: float = POINTS
     ratio: bool = False
     spread: bool = False
     printed: float | None = None

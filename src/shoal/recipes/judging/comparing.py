@@ -19,6 +19,7 @@ NAMES = {
     "femnist-mclr": "FEMNIST-MCLR",
     "femnist-mlp": "FEMNIST-MLP",
     "femnist-mclr-shared": "FEMNIST-MCLR with shared images",
+    "femnist-mlp-shared": "FEMNIST-MLP with shared images",
     "synthetic": "Synthetic",
 }
 

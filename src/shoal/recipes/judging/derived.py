@@ -183,6 +183,7 @@ DERIVED: dict[str, Callable[[Run], float | None]] = {
     "mean_cosine_within": cosine("within", 1),
     "mean_cosine_between": cosine("between", 1),
     "cosine_between_in_round_5": cosine("between", 1, at=5),
+    "least_cosine_in_round_5": cosine("within", 0, at=5),
     "early_accuracy": mean_of_curve("accuracy", EARLY),
     "early_loss": mean_of_curve("loss", EARLY),
     "mean_loss": mean_of_curve("loss"),

@@ -101,7 +101,9 @@ def status_of(item: Item, known: Known, verdicts: Mapping[str, Verdict]) -> Stat
 
 def claim_status(item: Item, verdicts: Mapping[str, Verdict]) -> Status:
     """A claim by its statements."""
-    mine = [v for name, v in verdicts.items() if any(fnmatchcase(name, word) for word in item.evidence.split())]
+    words = item.evidence.split()
+    said = {name: verdict for name, verdict in verdicts.items() if not verdict.relation.ours}
+    mine = [v for name, v in said.items() if any(fnmatchcase(name, word) for word in words)]
     if any(v.says == "does not hold" and v.settled for v in mine):
         return "departs"
     if mine and all(v.settled and v.says in ("holds", "undecided") for v in mine):

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from shoal.analysis.significance import paired
-from shoal.recipes.judging.claims import Relation
+from shoal.recipes.judging.claims import POINTS, Relation
 from shoal.recipes.judging.derived import values_of
 from shoal.recipes.records import Cell
 from shoal.recipes.store import Result, Store, usable
@@ -19,6 +19,8 @@ __all__ = ["Relation", "Verdict", "judge"]
 Known = Mapping[str, tuple[Cell, Result | None]]  # cells by name
 Says = Literal["holds", "does not hold", "undecided", "not run"]
 AGREE = 3 / 4  # of the seeds, with two or more, must be on the side of the mean
+SEEN = 0.1  # points: what tables of accuracies print is no finer
+TWICE = 2.0  # so far apart must two spreads over a few seeds be
 OVER: dict[str, Callable[[list[float]], float]] = {"mean": fmean, "least": min, "largest": max}
 
 
@@ -119,7 +121,8 @@ def judge(relation: Relation, known: Known) -> Verdict:
         sides = [(stdev(a for a, _ in sides), stdev(b for _, b in sides))]
     values = [combined(relation)(a, b) for a, b in sides]
     ours, holds_in = fmean(values), sum(within(relation, value) for value in values)
-    says = decided(within(relation, ours), holds_in, len(values))
+    near = too_near(relation, values) if not relation.spread else not apart(*sides[0])
+    says = "undecided" if near else decided(within(relation, ours), holds_in, len(values))
     std = stdev(values) if len(values) > 1 else None
     wanted = min(known[name][0].seeds for name in (*relation.left, *relation.right))
     p = chance(relation, values)
@@ -146,10 +149,35 @@ def decided(mean_holds: bool, holds_in: int, n: int) -> Says:
     return "holds" if mean_holds else "does not hold"
 
 
+def too_near(relation: Relation, values: list[float]) -> bool:
+    """Whether differences lie too near their bound to decide: by less than their standard error, or than is printed.
+
+    >>> above = Relation("p/a", "", "", ("x",), ("y",), least=0, strict=True)
+    >>> too_near(above, [0.4, -0.2, 0.1]), too_near(above, [0.4, 0.2, 0.1]), too_near(above, [-0.05])
+    (True, False, True)
+    """
+    bounds = [bound for bound in (relation.least, relation.most) if bound is not None]
+    if relation.ratio or not relation.right or len(bounds) != 1:
+        return False
+    error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    seen = SEEN if relation.scale == POINTS else 0.0
+    return abs(fmean(values) - bounds[0]) < max(error, seen)
+
+
+def apart(one: float, other: float) -> bool:
+    """Whether two spreads over a few seeds differ by more than such spreads do anyway.
+
+    >>> apart(1.0, 2.5), apart(2.5, 2.8)
+    (True, False)
+    """
+    return max(one, other) >= TWICE * min(one, other)
+
+
 def counting(relation: Relation, known: Known) -> tuple[Relation, tuple[str, ...]]:
     """The relation with the cells that count, those with a complete run on both sides, and the rows that do not.
 
-    A relation of which no cell counts stays as it is.
+    A relation of which no cell counts stays as it is. Half of what the paper prints for all is half of what it prints
+    for these.
     """
     pairs = list(zip(relation.left, relation.right, strict=True))
     there = [all(has_values(relation, name, known) for name in pair) for pair in pairs]
@@ -157,7 +185,17 @@ def counting(relation: Relation, known: Known) -> tuple[Relation, tuple[str, ...
         return relation, ()
     counts = tuple(zip(*(pair for pair, there_ in zip(pairs, there, strict=True) if there_), strict=True))
     rows = tuple(known[pair[0]][0].row for pair, there_ in zip(pairs, there, strict=True) if not there_)
-    return replace(relation, left=counts[0], right=counts[1]), rows
+    some = replace(relation, left=counts[0], right=counts[1])
+    return (scaled(some, relation, known) if rows else some), rows
+
+
+def scaled(some: Relation, every: Relation, known: Known) -> Relation:
+    """With its one bound in the measure of the paper's figure of some cells, where it was set for that of all."""
+    part, whole = published(some, known), published(every, known)
+    if part is None or not whole or part / whole <= 0 or (some.least is not None and some.most is not None):
+        return some
+    least, most = (b if b is None else round(b * part / whole, 1) for b in (some.least, some.most))
+    return replace(some, least=least, most=most)
 
 
 def has_values(relation: Relation, name: str, known: Known) -> bool:

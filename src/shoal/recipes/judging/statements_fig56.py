@@ -25,6 +25,7 @@ def between_groups() -> list[Relation]:
             **pair(PART, MODELS["FEMNIST"], "flexcfl-eta_g", "flexcfl"),
             partly=True,
             least=5,
+            printed=10.5,
         ),
         *(
             Relation(

@@ -135,7 +135,7 @@ def main_claims(verdicts: Mapping[str, Verdict]) -> list[str]:
         f"{counted(mine, 'of the papers', 'main statement')} They are those of abstracts and conclusions, and "
         "what each method is known for; what abstracts say of Sentiment140 cannot be run here. How a verdict is formed "
         "stands on [the page of all statements](statements.md); `p` decides nothing, and with 5 seeds cannot go below "
-        "0.062. Averages are over the models that were run, in the column of the paper, too.",
+        "0.062. Averages are over the models that were run, in the column of the paper and in the bound, too.",
         grid(("paper", *VERDICTS), rows),
         *with_links(reasons(mine, list(verdicts.values()), undecided=True)),
     ]

@@ -44,7 +44,8 @@ FedGroup and FlexCFL group clients by EDC, which needs a few directions, instead
 They claim that over pairs of pre-trained clients EDC is nearly a linear function of MADC (FedGroup, Fig. 5), and that
 distances of parameters concentrate in high dimension (II-B, III-C). `shoal probe` measures both on any federation."""
 EDC_ABOUT = """200 clients with two classes each and sizes by a power law pre-train for 50 mini-batches of 10 from one
-random model, as in FedGroup's cold start. All 19,900 pairs are compared."""
+random model, as clients do in FedGroup's cold start, where alpha m of them are asked: 60 of MNIST, 100 of FEMNIST. All
+19,900 pairs are compared."""
 FEMNIST = """FedGroup's own picture has FEMNIST with a perceptron of 415,258 weights, and Sent140, which is not here.
 The first of them:
 
@@ -53,8 +54,9 @@ $ shoal probe data=femnist:letters partition=letters clients=200 lr=0.003 engine
     --figure docs/results/edc-madc-femnist --format json > results/extra/edc-madc-femnist.json
 ```"""
 EDC_SAYS = """With m = 5, the papers' number of groups for FEMNIST and Fashion-MNIST, the correlation is above 0.94
-for every model. It depends on m: with two or three directions, fewer than the groups that these clients form (the
-silhouette says 7 to 9), different clients fall together and the line blurs, most of all for softmax regression."""
+for every model. It depends on m. On MNIST and Fashion-MNIST two or three directions are fewer than the groups that
+these clients form (the silhouette says 7 to 9): different clients fall together and the line blurs, most of all for
+softmax regression. The papers have m = 3 for MNIST. On FEMNIST three directions fit best."""
 CONTRAST = """Relative contrast (max - min) / min over all pairs: how much farther apart the most distant clients are
 than the nearest. Small means that all clients look alike."""
 CONTRAST_SAYS = """At every size Euclidean distance has by far the least contrast; EDC has the most on MNIST and, but

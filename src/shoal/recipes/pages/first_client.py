@@ -58,6 +58,7 @@ def first_client(known: Known) -> list[str]:
         listed(plain, known),
         "And over rows that have all else as in the code, the drift and of FEMNIST the images:",
         listed(others, known),
+        *alone(others, known),
         *remark(known),
     ]
 
@@ -76,6 +77,17 @@ def remark(known: Known) -> list[str]:
         "FedAvg does, than by the simple mean that its tables have. Whether it is so tells something of that mean:",
         grid(("Table 3", "mean of all", "first client", "by samples", "against the mean", "against the first"), rows),
     ]
+
+
+def alone(rows: Sequence[str], known: Known) -> list[str]:
+    """What was played with the first client alone, and so is not compared: how far it is from the paper."""
+    found = []
+    for name in (f"{row}/{column}" for row in rows for column in METHODS):
+        paper = known[name][0].paper.get("best_accuracy")
+        plain, first = (by_seed(one, known, "best_accuracy") for one in (name, f"{name}-first"))
+        if paper is not None and first and not plain:
+            found.append(f"`{name}` {abs(fmean(first.values()) - paper):.1f}")
+    return [f"Played with the first client alone, and not counted, points away: {', '.join(found)}."] if found else []
 
 
 def listed(rows: Sequence[str], known: Known) -> str:

@@ -29,7 +29,7 @@ from shoal.recipes.pages.paper_pages import (
     remarks_under,
     verdict_rows,
 )
-from shoal.recipes.pages.reasons import OF_ALL, OF_THESE, REASONS, reason_rows
+from shoal.recipes.pages.reasons import OF_ALL, OF_THESE, REASONS, reason_rows, supposed_note
 from shoal.recipes.pages.table_grids import grids_of
 from shoal.recipes.pages.words import plain, sentences, tables
 from shoal.recipes.records import Panel, Paper, Table
@@ -86,7 +86,7 @@ def page_of(paper: Paper, known: Known) -> Page:
 def judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], undecided: bool, note: str = "") -> list[Sheet]:
     """Statements with verdicts, and what is behind those that do not hold, or are undecided; `others` may tell."""
     rows = [[*map(plain, row)] for row in reason_rows(verdicts, others, undecided)]
-    behind = [Sheet(OF_ALL if undecided else OF_THESE, REASONS, rows)] if rows else []
+    behind = [Sheet(OF_ALL if undecided else OF_THESE, REASONS, rows, plain(supposed_note(rows)))] if rows else []
     return [Sheet("Statements and verdicts", VERDICTS, verdict_rows(verdicts), note), *behind]
 
 

@@ -16,7 +16,7 @@ from shoal.recipes.numbers import progress_of, state_of
 from shoal.recipes.pages.extras import extra_parts
 from shoal.recipes.pages.reasons import reasons
 from shoal.recipes.pages.table_grids import grids_of
-from shoal.recipes.records import Cell, Paper, Table
+from shoal.recipes.records import BEST, Cell, Paper, Table
 from shoal.recipes.store import Result
 
 __all__ = ["paper_page", "verdict_rows", "with_links"]
@@ -27,17 +27,23 @@ VERDICTS = ("statement", "where", "asked for", "paper", "ours", "verdict")
 MAIN_TITLE = "Main statements"
 OF_WHAT = "Those of the abstract and of conclusions, and what the method is known for."
 RULES = "How a verdict is formed stands on [the page of all statements](statements.md)."
+OPTIMISTIC = (
+    "The best accuracy is the largest on test samples of all tested rounds in which every client has a model, as "
+    "FedGroup scores. It flatters, most of all curves that jump; medians over rounds and last values are in `results/`."
+)
 HOW = (
     "`asked for` is the bound that decides, on left minus right, or on left over right where factors are given. Papers "
     "seldom say how much is enough: where they print a number, about half of it is asked for, or what the words say; "
     "all bounds are ours. `paper` is the same of the printed figures. `ours` is the mean ± standard deviation over the "
     "seeds that all of its cells have, and in how many of them the statement holds. With two or more seeds a statement "
     "holds if the mean keeps the bound and at least three quarters of the seeds do; it does not hold if the mean fails "
-    "and at least three quarters of the seeds do; else it is undecided. One seed decides alone, so far; "
-    "so does the one difference of two spreads over seeds. `p` is how "
-    "often chance alone, by the signs of the differences from the bound, brings a mean so far from it, on either side: "
-    "with 5 seeds it cannot go below 0.062, with 3 not below 0.25, whatever the difference; it decides nothing here. "
-    "`without` names models that were not run and are left out of an average, on the paper's side too."
+    "and at least three quarters of the seeds do; else it is undecided, as it is where the mean of differences lies "
+    "within its standard error of the bound, or that of accuracies within 0.1 points of it. One seed decides alone, so "
+    "far; of two spreads over seeds one must be twice the other. A statement with nothing behind it would still hold "
+    "by luck in about one case of eight with three seeds, and of five with five. `p` is how often chance alone, by the "
+    "signs of the differences from the bound, brings a mean so far from it, on either side: with 5 seeds it cannot go "
+    "below 0.062, with 3 not below 0.25, whatever the difference; it decides nothing here. "
+    "`without` names models that were not run and are left out of an average, on the paper's side and in the bound too."
 )
 
 
@@ -55,9 +61,11 @@ def paper_page(paper: Paper, statements: Sequence[Relation], known: Known) -> st
     parts = [
         f"# {paper.title}",
         f"{paper.reference}. {MADE}",
-        "A cell holds the paper's figure, then ours: mean ± standard deviation (seeds). Values of every seed, settings "
-        "and curves are in `results/`; names of rows and columns are those of `shoal reproduce`.",
+        "A cell holds the paper's figure, then ours: mean ± standard deviation, with n - 1 (seeds). Values of every "
+        "seed, settings and curves are in `results/`; names of rows and columns are those of `shoal reproduce`.",
     ]
+    if any(quantity.name == BEST.name for table in paper.tables for quantity in table.quantities):
+        parts.append(OPTIMISTIC)
     verdicts = [judge(relation, known) for relation in statements]
     if main := [v for v in verdicts if v.relation.name in MAIN]:
         parts += [f"## {MAIN_TITLE}", f"{OF_WHAT} {RULES}", grid(VERDICTS, verdict_rows(main))]
@@ -264,9 +272,12 @@ def counted(verdicts: Sequence[Verdict], whose: str, noun: str = "statement") ->
         ("undecided", "is undecided", "are undecided"),
     ):
         mine = [v for v in verdicts if v.says == says]
-        early = sum(not v.settled for v in mine)
-        words = f"{len(mine)} {one if len(mine) == 1 else many}"
-        parts.append(f"{words} ({early} of them so far)" if early else words)
+        kinds = {
+            "so far": sum(not v.settled for v in mine),
+            "in a smaller setting": sum(bool(v.relation.terms) for v in mine),
+        }
+        some = ", ".join(f"{n} of them {kind}" for kind, n in kinds.items() if n)
+        parts.append(f"{len(mine)} {one if len(mine) == 1 else many}{f' ({some})' if some else ''}")
     waiting = sum(v.says == "not run" for v in verdicts)
     nouns, was = noun if len(verdicts) == 1 else f"{noun}s", "was" if waiting == 1 else "were"
     why = f"and {waiting} {was} not judged because a cell was not run"

@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Verdict
 
-__all__ = ["OF_ALL", "OF_THESE", "REASONS", "reason_rows", "reasons"]
+__all__ = ["OF_ALL", "OF_THESE", "REASONS", "reason_rows", "reasons", "supposed_note"]
 
 REASONS = ("statement", "cause", "what tells")
 OF_THESE, OF_ALL = "Behind those that do not hold", "Behind those that do not hold or are undecided"
+SUPPOSED = (
+    "A cause that is not `supposed` is one that runs of two seeds at least show to be enough; that it made the paper's "
+    "figures is not known."
+)
 UNKNOWN = "cause not known yet"
 
 
@@ -25,8 +29,20 @@ def reasons(verdicts: Sequence[Verdict], others: Sequence[Verdict] = (), undecid
     Returns:
         Paragraphs.
     """
-    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in reason_rows(verdicts, others, undecided)]
-    return [f"{OF_ALL if undecided else OF_THESE}:", "\n".join(lines)] if lines else []
+    rows = reason_rows(verdicts, others, undecided)
+    lines = [f"* {says}: {cause}. {why}".rstrip() for says, cause, why in rows]
+    note = supposed_note(rows)
+    return [f"{OF_ALL if undecided else OF_THESE}:", "\n".join(lines), *([note] if note else [])] if lines else []
+
+
+def supposed_note(rows: Sequence[Sequence[str]]) -> str:
+    """What it means that a cause is not called supposed; nothing if all are.
+
+    >>> supposed_note([["a is above b", "supposed: the setting", ""]])
+    ''
+    """
+    sure = any(cause != UNKNOWN and not cause.startswith("supposed") for _, cause, _ in rows)
+    return SUPPOSED if sure else ""
 
 
 def reason_rows(
@@ -66,9 +82,10 @@ def reason_rows(
 
 
 def is_sure(one: Verdict, known: Mapping[str, Verdict]) -> bool:
-    """Whether runs tell that the cause of a statement is what is said."""
-    found = {known[name].says for name in one.relation.tells if name in known}
-    return "holds" in found and not found & {"does not hold", "not run"}
+    """Whether runs, of two seeds at least, tell that the cause of a statement is what is said."""
+    told = [known[name] for name in one.relation.tells if name in known]
+    enough = any(v.says == "holds" and v.n > 1 for v in told)
+    return enough and not any(v.says in ("does not hold", "not run") for v in told)
 
 
 def by_place(verdicts: Sequence[Verdict]) -> dict[str, dict[str, Verdict]]:

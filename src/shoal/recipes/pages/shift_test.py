@@ -6,6 +6,7 @@ from shoal.recipes.grids import grid
 from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Known
 from shoal.recipes.pages.beside import CHANGE, beside, shown
+from shoal.recipes.store import usable
 
 __all__ = ["shift_test"]
 
@@ -33,6 +34,8 @@ def shift_test(known: Known) -> list[str]:
     for drift, words in DRIFTS.items():
         for row, name in NAMES.items():
             ours, theirs = (f"flexcfl/table4-{drift}/{row}/flexcfl{end}" for end in ("", "-counts"))
+            if not usable(*known[ours]):
+                continue
             seen = [shown(cell, known, "noticed") for cell in (ours, theirs)]
             noticed.append([f"{name}, {words}", *seen])
             reached.append([f"{name}, {words}", *beside(ours, theirs, known)])

@@ -48,10 +48,10 @@ CIFAR: dict[str, Any] = {
     "selection": "all",
     "eval_every": 5,
 }
-FIG3: dict[str, tuple[str, dict[str, Any], float | None, tuple[str, ...]]] = {
-    "split-rounds": ("cfl", {"split_rounds": "50+100+150"}, 60.0, ("D42",)),
-    "default": ("cfl", {}, None, ("D41", "D92", "D93", "D94")),
-    "fedavg": ("fedavg", {}, 20.0, ()),
+FIG3: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "split-rounds": ("cfl", {"split_rounds": "50+100+150"}, ("D42",)),
+    "default": ("cfl", {}, ("D41", "D92", "D93", "D94")),
+    "fedavg": ("fedavg", {}, ()),
 }
 ROWS: dict[str, tuple[dict[str, Any], float, str]] = {  # keys, minutes of a run, the row that it is a variant of
     "wecfl-cifar": ({"model": "wecfl-cifar"}, 23.0, ""),  # LeNet has five layers, as the paper's network
@@ -88,7 +88,6 @@ def figure3() -> tuple[Cell, ...]:
             column,
             algorithm,
             {**CIFAR, **keys, **own},
-            {LAST.name: paper},
             seeds=3,
             minutes=minutes,
             departures=("D40", "D79", *departures),
@@ -97,7 +96,7 @@ def figure3() -> tuple[Cell, ...]:
             of=f"cfl/fig3/{of}/{column}" if of else "",
         )
         for row, (keys, minutes, of) in ROWS.items()
-        for column, (algorithm, own, paper, departures) in FIG3.items()
+        for column, (algorithm, own, departures) in FIG3.items()
     )
 
 
@@ -159,7 +158,8 @@ PAPER = Paper(
             (LAST, GROUPS, ARI),
             tuple(panel for row in ROWS for panel in panels_of(row)),
             elsewhere="docs/results/earlier.md",
-            about="Splits at rounds 50, 100 and 150 as in the figure, and where Shoal's own rule splits.",
+            about="Splits at rounds 50, 100 and 150 as in the figure, and where Shoal's own rule splits. The paper "
+            "prints no numbers; its text has around 20 % for one model in round 50, and close to 60 % after splits.",
         ),
         Table(
             "cfl/tuning",
@@ -167,7 +167,8 @@ PAPER = Paper(
             tuning(),
             (VALIDATION,),
             about="FedAvg on one of the four groups alone, 100 rounds with a tenth of the training samples set aside, "
-            "one seed. Fig. 3 takes the rate of the best validation accuracy, of equals the smallest.",
+            "one seed. Fig. 3 takes the rate of the best validation accuracy, of equals the smallest. It is the "
+            "smallest that was tried; one below may be better.",
             trial=True,
         ),
         Table(
