@@ -62,6 +62,11 @@ MU = 0.95
 FC = {"cluster_params": "fc"}
 CIFAR32, FMNIST = "wecfl/table2-cifar-classes", "wecfl/table2-fmnist-dirichlet"
 CIFAR01 = "wecfl/table2-cifar-dirichlet"
+STARTS = {  # of FeSEM and WeCFL otherwise: the option, seeds, what is different
+    "kmeans": ("kmeans", 1, "first groups by k-means of what clients learnt, which large clients draw to themselves"),
+    "random": ("random_models", 2, "K random models to begin with, as in the paper's algorithm; see D56"),
+}
+STARTED = {CIFAR01: ("kmeans", "random"), CIFAR32: ("random",)}
 FIRST = ("wecfl/fig5", "wecfl/fig7")  # of the first rounds
 SEEDS = 3  # the paper has five
 SEEDS_OF_ENSEMBLES = 1  # of which the paper shows no spread
@@ -122,13 +127,12 @@ def part(table: str, data: str, partition: str, figures: Figures) -> tuple[Cell,
     )
 
 
-def by_kmeans(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """FeSEM and WeCFL with K = 10 whose first groups are by k-means of solutions, one seed."""
-    note = "first groups by k-means of what clients learnt, which large clients draw to themselves"
+def otherwise(cells: tuple[Cell, ...], start: str) -> tuple[Cell, ...]:
+    """FeSEM and WeCFL with K = 10 that begin with other groups."""
+    init, seeds, note = STARTS[start]
+    own: dict[str, Any] = {"seeds": seeds, "note": note}
     return tuple(
-        replace(
-            one, column=f"{one.column}-kmeans", keys={**one.keys, "init": "kmeans"}, seeds=1, note=note, of=one.name
-        )
+        replace(one, column=f"{one.column}-{start}", keys={**one.keys, "init": init}, of=one.name, **own)
         for one in cells
         if one.row == "k10" and one.column in ("fesem", "wecfl")
     )
@@ -141,11 +145,11 @@ def tables(name: str, title: str, partitions: dict[str, str], figures: dict[str,
         data, kind = key.split("-")
         full = f"wecfl/{name}-{key}"
         cells = part(full, data, partitions[kind], printed)
-        cells = (*cells, *by_kmeans(cells)) if full == CIFAR01 else cells
+        others = tuple(one for start in STARTED.get(full, ()) for one in otherwise(cells, start))
         shown = f"{title}: {DATA[data][0]['data']}, {partitions[kind]}"
         page = "docs/results/earlier.md" if full == FMNIST else ""
         about = ABOUT.get(partitions[kind], "")
-        found.append(Table(full, shown, cells, (ACC, F1, ARI), elsewhere=page, about=about))
+        found.append(Table(full, shown, (*cells, *others), (ACC, F1, ARI), elsewhere=page, about=about))
     return found
 
 
