@@ -339,7 +339,7 @@ class Engine(Protocol):
     """Lets clients do tasks. Algorithms cannot tell engines apart.
 
     >>> from shoal.engine import Engine as TheEngine    # the class that has all this, over any back end
-    >>> {"clients", "map", "chain"} <= set(dir(TheEngine))
+    >>> {"clients", "map", "chain", "enough"} <= set(dir(TheEngine))
     True
     """
 
@@ -360,6 +360,9 @@ class Engine(Protocol):
     ) -> Answers: ...
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers: ...
+
+    def enough(self, what: str, came: int, asked: int) -> None:  # the round fails if fewer came than the run asks for
+        ...
 
 
 class Solver(Protocol):

@@ -82,6 +82,8 @@ def test_models_that_begin_alike_are_told_of_and_dealt_out_if_asked() -> None:
 def test_one_model_has_no_draws_to_repeat() -> None:
     with pytest.raises(BadInput, match="leave one of them out"):
         shoal.IFCA(groups=2, start="one_model", init_min_share=0.1).init(engine_of(clients_of(TWO)), Key(0).at(0))
+    with pytest.raises(shoal.ShoalError, match=r"init_min_share=0\.6 of all clients cannot choose each of 2 models"):
+        shoal.IFCA(groups=2, init_min_share=0.6).init(engine_of(clients_of(TWO)), Key(0).at(0))
 
 
 def test_one_model_among_one_is_no_tie() -> None:

@@ -97,9 +97,11 @@ def test_local_models_are_each_clients_own(toy: Federation) -> None:
     assert together.serving.models_KP[row].tobytes() == alone.serving.models_KP[0].tobytes()
 
 
-def test_local_refuses_a_table_that_would_not_fit(toy: Federation) -> None:
+def test_local_and_cfl_refuse_a_table_that_would_not_fit(toy: Federation) -> None:
     with pytest.raises(shoal.ShoalError, match="local would keep 12 models of 116 numbers"):
         shoal.run("local", toy, small_net, rounds=1, engine=Serial(), table_limit=1000)
+    with pytest.raises(shoal.ShoalError, match="cfl would keep 12 updates of 116 numbers"):
+        shoal.run("cfl", toy, small_net, rounds=1, engine=Serial(), table_limit=1000)
 
 
 def test_a_partial_round_does_not_count(toy: Federation) -> None:

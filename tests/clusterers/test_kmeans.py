@@ -144,6 +144,13 @@ def test_reseed_takes_the_farthest_by_weight() -> None:
     assert reseed(rows, np.zeros(4, int), np.array([0.0, 1, 1, 10]), np.zeros((2, 1)))[2] == (1,)
 
 
+def test_of_two_points_equally_far_from_their_mean_the_first_is_moved() -> None:
+    """Two points always are; rounding makes one of them seem farther in many draws."""
+    rng = np.random.default_rng(0)
+    pairs = (rng.normal(size=(2, 7)) for _ in range(100))
+    assert {reseed(rows, np.zeros(2, int), np.ones(2), np.zeros((2, 7)))[2] for rows in pairs} == {(0,)}
+
+
 def test_reseed_leaves_equal_points_together_and_full_clusters_alone() -> None:
     labels, _, moved = reseed(np.full((3, 2), np.pi), np.zeros(3, int), np.ones(3), np.zeros((2, 2)))
     assert (labels.tolist(), moved) == ([0, 0, 0], ())

@@ -27,6 +27,7 @@ OPTIONS: dict[str, dict[str, tuple[Any, float | None]]] = {
         "min_cluster_size": (2, 1),
         "max_age": (5, 0),
         "path_choice": (False, None),
+        "table_limit": (2e9, 0),
     },
     "fedadagrad": {"server_lr": (0.1, 0), "beta1": (0.0, 0), "tau": (0.001, None)},
     "fedadam": {"server_lr": (0.01, 0), "beta1": (0.9, 0), "tau": (0.001, None), "beta2": (0.99, 0)},

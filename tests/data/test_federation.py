@@ -48,6 +48,13 @@ def test_ids_are_sorted_and_nobody_is_empty(fed: Federation) -> None:
         fed.indices("a", "val")
 
 
+def test_a_share_that_is_a_whole_number_of_samples_loses_none_to_rounding() -> None:
+    """0.29 x 100 is 28.999... in binary."""
+    whole = Federation.from_arrays({"a": (np.zeros((100, 1)), np.zeros(100, int))}, test=0)
+    cuts = [whole.with_validation(share, Key(1)).val for share in (0.29, 0.57, 0.58, 0.295)]
+    assert [cut.sizes.tolist() for cut in cuts if cut is not None] == [[29], [57], [58], [29]]
+
+
 def test_validation_takes_from_training_only() -> None:
     whole = Federation.from_arrays({"a": (np.zeros((20, 1)), np.zeros(20, int))}, test=0)
     cut = whole.with_validation(0.25, Key(1))

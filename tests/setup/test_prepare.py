@@ -6,7 +6,10 @@ import pytest
 
 import shoal
 from shoal.backends import Serial
-from shoal.setup.prepare import engine_key, prepare
+from shoal.selection import All, Random
+from shoal.setup.prepare import build_plan, engine_key, prepare
+from shoal.setup.resolve import resolve
+from shoal.types import Algorithm
 
 MANY = {"partition": "permuted:groups=4:clients=40", "groups": 4, "alpha": 2}
 
@@ -29,6 +32,37 @@ def test_who_has_a_group_from_the_start_is_not_counted() -> None:
     assert note("flexcfl", alpha=10, **some) is None
     assert "about 13 will have none" in (note("flexcfl", alpha=10, centres="random", **some) or "")
     assert note("flexcfl", alpha=10, groups="auto", **some) is None
+
+
+def test_a_round_that_is_to_ask_more_than_there_are_asks_all() -> None:
+    asked = build_plan(resolve("fedavg", "digits", None, {"clients_per_round": 30, "rounds": 1}))
+    assert asked.note == "clients_per_round=30, and there are 20: a round asks all of them"
+    few, everybody = (
+        shoal.run("fedavg", "digits", rounds=1, engine="serial", **own)
+        for own in ({"clients_per_round": 30}, {"selection": "all"})
+    )
+    assert few.serving.models_KP.tobytes() == everybody.serving.models_KP.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "min_answers", "possible"),
+    [
+        (shoal.FedAvg(select=All()), 20, True),
+        (shoal.FedAvg(select=Random(3)), 4, False),
+        (shoal.FedAvg(select=Random(3)), 3, True),
+        (shoal.FedGSP(beta=12, kappa=0.5), 10, True),  # groups grow with the rounds, up to one for each client
+        (shoal.FedGSP(beta=12, kappa=0.5), 11, False),
+    ],
+)
+def test_answers_are_asked_of_the_clients_or_groups_of_the_method(
+    algorithm: Algorithm, min_answers: int, possible: bool
+) -> None:
+    asked = resolve(algorithm, "digits", None, {"min_answers": min_answers, "rounds": 5})
+    if possible:
+        build_plan(asked)
+        return
+    with pytest.raises(shoal.ShoalError, match=f"min_answers={min_answers} can never be reached"):
+        build_plan(asked)
 
 
 def test_nothing_is_said_where_everybody_gets_a_model() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
 from shoal.algorithms.parts.alike import Alike
 from shoal.algorithms.parts.newcomers import assign_newcomers
+from shoal.algorithms.parts.room import check_room
 from shoal.algorithms.parts.split_criteria import CriteriaMode, Threshold, rounds_of, young_clusters
 from shoal.algorithms.parts.split_tree import Node, best_on_path, divide, walk_down
 from shoal.algorithms.parts.split_verdict import Guard, SplitRule, judge_all
@@ -24,6 +25,7 @@ from shoal.tasks import Losses, Train
 from shoal.types import Algorithm, Answers, Array, Cohort, Engine, Record, Representation, Select, Solver, option
 
 Events = tuple[dict[str, Any], ...]
+ASKED = 10  # clients at most, whether there is a validation split
 WAITS = "not all members have a young update"
 
 
@@ -69,6 +71,7 @@ class CFL(Algorithm):
     max_age: int = option(5, "a cluster waits while a member's latest update is older than so many rounds", low=0)
     mu: float = option(0.0, "strength of a proximal term in local training", low=0)
     path_choice: bool = option(False, "each client takes the model of its path, leaf to root, best on validation data")
+    table_limit: float = option(2e9, "bytes of latest updates the server may hold", low=0)
     select: Select = All()
     solver: Solver = SGD()
     aggregate: Aggregator = field(default_factory=weighted_mean)
@@ -77,9 +80,12 @@ class CFL(Algorithm):
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
         _ = rounds_of(self.split_rounds)  # what cannot be read is said at once
+        check_room("cfl", "updates", engine, self.table_limit)
         theta_KP = engine.layout.init_many(1, key("init"))
-        if self.path_choice:  # and that there is no validation split
-            engine.map(Losses("val", diagnostic=True), engine.clients.ids[:1], theta_KP, None, key("choose"))
+        if self.path_choice:  # and that there is no validation split; some client will say so
+            ask, ids = Losses("val", diagnostic=True), engine.clients.ids
+            if not len(engine.map(ask, ids[:1], theta_KP, None, key("choose"), min_answers=0)):
+                engine.map(ask, ids[:ASKED], theta_KP, None, key("choose"), min_answers=1)
         group = Table().put(engine.clients.ids, np.zeros(len(engine.clients), int))
         none_SP, server = theta_KP[:0], per_group(self.aggregate, engine.layout).init(theta_KP)
         return State(theta_KP, group, Table(), Table(), (), none_SP, none_SP, Table(), server), Record()

@@ -14,7 +14,7 @@ from shoal.algorithms.parts.diagnostics import Fitted, diagnose
 from shoal.algorithms.parts.em_steps import Start, Weights, first_groups, from_new_centres, next_groups
 from shoal.algorithms.parts.first_client import first_of_each
 from shoal.algorithms.parts.migration import Migration, shifted_clients
-from shoal.algorithms.parts.newcomers import assign_newcomers
+from shoal.algorithms.parts.newcomers import assign_newcomers, on_trial
 from shoal.algorithms.parts.number_of_groups import Criterion, Groups
 from shoal.algorithms.parts.old_solutions import When, by_old_solution, check_before, how_many_moved, never_trained
 from shoal.algorithms.registry import algorithm
@@ -157,7 +157,8 @@ class FeSEM(Algorithm):
     def assign(self, state: State, cohort: Cohort, engine: Engine, key: Key) -> Answers:
         """Train from w_0, then the nearest of the groups' mean first solutions (random models: of the centres)."""
         zeros_N = np.zeros(len(cohort), int)
-        got = engine.map(Train(self.first_solver), cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
+        train = Train(on_trial(self.first_solver, at_first=True))
+        got = engine.map(train, cohort, state.w0_P[None], zeros_N, key("train"), min_answers=0)
         return replace(got, which_N=self.space.nearest_first(state, got["update"], engine.layout))
 
     def _migrate(self, state: State, engine: Engine, key: Key) -> tuple[State, dict[str, int]]:

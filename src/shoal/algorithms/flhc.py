@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
-from shoal.algorithms.parts.newcomers import assign_newcomers
+from shoal.algorithms.parts.newcomers import assign_newcomers, on_trial
 from shoal.algorithms.parts.number_of_groups import Criterion, fit_measures, number_of_groups
 from shoal.algorithms.registry import algorithm
 from shoal.clusterers import Linkage, cut_at, cut_into
@@ -86,7 +86,8 @@ class FLHC(Algorithm):
         if not len(state.means_KP):
             return Answers(cohort, np.zeros(len(cohort), int))
         zeros_N = np.zeros(len(cohort), int)
-        got = engine.map(Train(self.solver), cohort, state.w_cut_P[None], zeros_N, key("train"), min_answers=0)
+        train = Train(on_trial(self.solver))
+        got = engine.map(train, cohort, state.w_cut_P[None], zeros_N, key("train"), min_answers=0)
         at = engine.layout.trainable
         return replace(got, which_N=cosine_to(got["update"][:, at], state.means_KP[:, at]).argmax(1))
 

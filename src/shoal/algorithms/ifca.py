@@ -115,6 +115,11 @@ class IFCA(Algorithm):
         theta_KP = engine.layout.init_many(self.groups, key)
         if not self.init_min_share:
             return theta_KP, 0.0
+        if self.init_min_share * self.groups > 1 + 1e-9:
+            raise BadInput(
+                f"init_min_share={self.init_min_share:g} of all clients cannot choose each of {self.groups} models; "
+                f"give at most {1 / self.groups:.3g}"
+            )
         best, best_share = theta_KP, -1.0
         for attempt in range(TRIES):
             losses_NK = engine.map(Losses("train", diagnostic=True), engine.clients.ids, theta_KP, None, key)["losses"]

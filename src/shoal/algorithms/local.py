@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.algorithms.parts.room import check_room
 from shoal.algorithms.registry import algorithm
-from shoal.errors import BadInput
 from shoal.seeds import Key
 from shoal.selection import Random
 from shoal.solvers import SGD
@@ -43,12 +43,7 @@ class Local(Algorithm):
     state: ClassVar[type[State]] = State
 
     def init(self, engine: Engine, key: Key) -> tuple[State, Record]:
-        need = len(engine.clients) * engine.layout.bytes
-        if need > self.table_limit:
-            raise BadInput(
-                f"local would keep {len(engine.clients):,} models of {engine.layout.size:,} numbers, "
-                f"{need / 1e9:.1f} GB; use fewer clients or raise table_limit ({self.table_limit / 1e9:.1f} GB)"
-            )
+        check_room("local", "models", engine, self.table_limit)
         return State(engine.layout.init(key("init")), Table()), Record()
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:

@@ -21,6 +21,7 @@ from shoal.errors import BadInput
 from shoal.types import Array
 
 STARTS = 10
+EQUAL = 1e-12  # by this share may equal distances differ
 REDUCED = 1001  # fewer points than this are tried in as many coordinates, if their vectors are longer
 FILLINGS = 20  # times that empty clusters are filled and the iteration goes on; each time lowers F
 
@@ -168,14 +169,18 @@ def kmeans(
 
 
 def _farthest(rows_ND: Array, labels_N: Array, distances_N: Array) -> int | None:
-    """The point with the largest distance, among clusters that hold more than one distinct point."""
-    for i in np.argsort(-distances_N, kind="stable"):
-        if distances_N[i] <= 0:
-            return None
+    """The point with the largest distance, among clusters that hold more than one distinct point; of equals the first.
+
+    Distances that differ by rounding are equal, such as those of two points from their mean.
+    """
+    found: int | None = None
+    for i in np.argsort(-distances_N, kind="stable").tolist():
+        if distances_N[i] <= 0 or (found is not None and distances_N[i] < (1 - EQUAL) * distances_N[found]):
+            break
         others = rows_ND[labels_N == labels_N[i]]
-        if (others != rows_ND[i]).any():
-            return int(i)
-    return None
+        if (found is None or i < found) and (others != rows_ND[i]).any():
+            found = i
+    return found
 
 
 def _to_points(centred_ND: Array, lengths_N: Array, places: list[int] | Array) -> Array:

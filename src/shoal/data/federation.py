@@ -217,7 +217,7 @@ class Federation:
         for i, name in enumerate(self.ids):
             rows = self.train[i]
             order = key.of(name).rng().permutation(len(rows))
-            cut = int(share * len(rows))
+            cut = int(share * len(rows) + 1e-9)  # 0.29 of 100 are 29
             val.append(rows[np.sort(order[:cut])])
             train.append(rows[np.sort(order[cut:])])
         return replace(self, train=Ragged.of(train), val=Ragged.of(val))

@@ -102,13 +102,13 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
     if fingerprint is not None and mark != fingerprint:
         raise RunFolderError("the data is not what the run began with; put the same data back to go on")
     clients = len(source.roster)
-    if fingerprint is None or not isinstance(source, Living):  # clients of a living one come and go: some may be away
-        check_cohort(settings, clients)
     check_device(settings.device)
     check_trackers(settings.track)
     chosen = asked.algorithm
     if isinstance(chosen, str):
         chosen = build_algorithm(chosen, asked.own, settings, clients)
+    if fingerprint is None or not isinstance(source, Living):  # clients of a living one come and go: some may be away
+        check_answers(settings, most_asked(chosen, settings, clients))
     task = objective_of(settings, asked.objective, asked.metrics, source)
     check_method(task, chosen)
     layout = make_layout(settings, asked.model, source, chosen, task)
@@ -135,7 +135,8 @@ def build_plan(asked: Resolved, fingerprint: str | None = None) -> Prepared:
     )
     config = {**config_of(asked, chosen, settings, clients), **score_keys(task.headline), **marks}
     plan = replace(plan, stop=parse_stop(settings.stop, plan.score))
-    return Prepared(plan, settings, config, asked.name, coverage_note(asked.name, chosen, settings, clients))
+    notes = cohort_note(settings, clients), coverage_note(asked.name, chosen, settings, clients)
+    return Prepared(plan, settings, config, asked.name, "; ".join(filter(None, notes)) or None)
 
 
 def coverage_note(name: str, algorithm: Algorithm, settings: Settings, clients: int) -> str | None:
@@ -162,16 +163,28 @@ def cohort_size(settings: Settings, clients: int) -> int:
     return clients if settings.selection == "all" else min(settings.clients_per_round or 20, clients)
 
 
-def check_cohort(settings: Settings, clients: int) -> None:
-    """A sentence if a round cannot have the clients, or the answers, that it is to have."""
-    if settings.clients_per_round is not None and settings.clients_per_round > clients:
-        raise BadInput(
-            f"clients_per_round={settings.clients_per_round} but the federation has {clients} clients; "
-            f"use clients_per_round={clients} or selection=all"
-        )
-    asked = cohort_size(settings, clients)
-    if settings.min_answers > asked:
-        raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {asked} clients")
+def most_asked(algorithm: Algorithm, settings: Settings, clients: int) -> int:
+    """How many answers a round of an algorithm can have at most: of its clients, or of groups that train in chains."""
+    select = getattr(algorithm, "select", None)
+    if select is not None:
+        return min(getattr(select, "k", clients), clients)
+    parallel = algorithm.parallel(settings.rounds, clients) if settings.rounds else None
+    if parallel is None:
+        return clients
+    return max(round(groups * share) for groups, share, _ in parallel.each_round(clients))
+
+
+def check_answers(settings: Settings, most: int) -> None:
+    """A sentence if a round cannot have the answers that it is to have."""
+    if settings.min_answers > most:
+        raise BadInput(f"min_answers={settings.min_answers} can never be reached: a round asks {most} at most")
+
+
+def cohort_note(settings: Settings, clients: int) -> str | None:
+    """A sentence if a round is to ask more clients than there are: then it asks all."""
+    if settings.selection == "all" or (settings.clients_per_round or 0) <= clients:
+        return None
+    return f"clients_per_round={settings.clients_per_round}, and there are {clients}: a round asks all of them"
 
 
 def load_federation(settings: Settings, federation: Source | None = None) -> Source:

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from shoal.seeds import Key
+from shoal.solvers import SGD
 from shoal.tasks import DetectShift
-from shoal.types import Algorithm, Answers, Cohort, Engine
+from shoal.types import Algorithm, Answers, Cohort, Engine, Solver
 
 
 def assign_newcomers(algorithm: Algorithm, state: Any, cohort: Cohort, engine: Engine, key: Key) -> tuple[Any, Cohort]:
     """The state in which newcomers of the cohort have a group, and those of the cohort that have one now.
 
-    The state must have a `group` table; whom `assign` leaves out stays a newcomer. Where clients may migrate they keep
-    their label histogram from now on; those that `assign` had no question for (RAC) are asked to.
+    The state must have a `group` table; whom `assign` leaves out stays a newcomer, and has not answered in this round.
+    Where clients may migrate they keep their label histogram from now on; those that `assign` had no question for (RAC)
+    are asked to.
     """
     new = tuple(c for c in cohort if c not in state.group)
     if new:
@@ -25,7 +27,31 @@ def assign_newcomers(algorithm: Algorithm, state: Any, cohort: Cohort, engine: E
         mode: Any = getattr(algorithm, "migration", "off")
         if mode != "off" and not came.fields:
             engine.map(DetectShift(mode), came.cohort, None, None, key("keep"), min_answers=0)
+        if came.failed:
+            there = sum(c in state.group for c in cohort)
+            engine.enough("join", there, there + len(came.failed))
     return state, tuple(c for c in cohort if c in state.group)
+
+
+def on_trial(solver: Solver, at_first: bool = False) -> Solver:
+    """What a client trains with to find its group: nothing of it is kept for the training that counts.
+
+    Args:
+        solver: That of the method; one of your own stays as it is.
+        at_first: At the rate of round 1, for who is set beside what others learnt there.
+
+    Returns:
+        The solver.
+
+    >>> on_trial(SGD(momentum=0.9, momentum_memory="kept", lr_decay=0.9)).rate(2) < SGD().lr
+    True
+    >>> on_trial(SGD(lr_decay=0.9), at_first=True).rate(99)
+    0.03
+    """
+    if not isinstance(solver, SGD):
+        return solver
+    tried = replace(solver, momentum_memory="reset", optimiser_memory="reset")
+    return replace(tried, lr_decay=1.0) if at_first else tried
 
 
 def merge_answers(got: Answers, came: Answers) -> Answers:

@@ -160,14 +160,19 @@ class GoingOn:
             return self.train(task, cohort, models_KP, which_N, key, min_answers)
         return self.engine.map(task, cohort, models_KP, which_N, key, min_answers)
 
+    def enough(self, what: str, came: int, asked: int) -> None:
+        self.engine.enough(what, came, asked)
+
     def train(
         self, task: Train, cohort: Cohort, models_KP: Array | None, which_N: Array, key: Key, min_answers: int | None
     ) -> Answers:
         """Those of the cohort train who have not; the answers of all of them."""
         came = self.newcomers(key)
         still = [i for i, c in enumerate(cohort) if c not in came.cohort]
-        min_answers = 0 if len(came) and not still else min_answers
-        got = self.engine.map(task, tuple(cohort[i] for i in still), models_KP, which_N[still], key, min_answers)
+        need = 0 if len(came) else min_answers
+        got = self.engine.map(task, tuple(cohort[i] for i in still), models_KP, which_N[still], key, need)
+        if len(came) and min_answers is None:
+            self.enough(task.name, len(got) + len(came), len(got) + len(got.failed) + len(came))
         return merge_answers(got, came)
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers:

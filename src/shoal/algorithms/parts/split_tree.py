@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.algorithms.parts.newcomers import on_trial
 from shoal.measures import cosine_to
 from shoal.seeds import Key
 from shoal.table import Table
@@ -112,7 +113,8 @@ def walk_down(state: Any, cohort: Cohort, solver: Solver, engine: Engine, key: K
         if not at:
             continue
         zeros_N = np.zeros(len(at), int)
-        got = engine.map(Train(solver), at, state.cached_SP[s][None], zeros_N, key(f"split {s}"), min_answers=0)
+        train = Train(on_trial(solver))
+        got = engine.map(train, at, state.cached_SP[s][None], zeros_N, key(f"split {s}"), min_answers=0)
         failed += got.failed
         for client, side in zip(got.cohort, nearer_side(got, state.means_SP[2 * s : 2 * s + 2], engine), strict=True):
             here[client] = node.children[side]
@@ -140,7 +142,7 @@ def best_on_path(state: Any, engine: Engine, key: Key) -> Table:
     """
     known = tuple(c for c in engine.clients.ids if c in state.group)
     models_KP = np.concatenate([state.theta_KP, state.cached_SP])
-    got = engine.map(Losses("val", diagnostic=True), known, models_KP, None, key)
+    got = engine.map(Losses("val", diagnostic=True), known, models_KP, None, key, min_answers=0)
     leaves, chosen = leaf_names(state.tree), []
     for leaf, losses_K in zip(state.group.get(got.cohort, 0).tolist(), got["losses"], strict=True):
         above = [len(state.theta_KP) + s for s in path(state.tree, leaves[leaf])]
