@@ -158,10 +158,10 @@ def test_an_unfinished_run_of_other_settings_is_refused_or_begun_anew(tmp_path: 
 
 def test_what_fails_is_told_and_the_rest_is_played(tmp_path: Path) -> None:
     store = Store(tmp_path / "results")
-    broken = replace(TWO[0], keys={**KEYS, "clients_per_round": 50})
+    broken = replace(TWO[0], keys={**KEYS, "min_answers": 50})
     ended = play(jobs([broken, TWO[1]], store, 1), store, tmp_path / "work", Serial())
     assert (ended.played, ended.left) == (1, 1)
-    assert ended.failed[0].startswith("toy/table1/digits/fedavg seed 0: clients_per_round=50 but")
+    assert ended.failed[0].startswith("toy/table1/digits/fedavg seed 0: min_answers=50 can never be")
 
 
 def test_what_cannot_be_run_here_is_not_tried(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class Notes(Observer):
 
 def test_a_team_writes_what_runs_one_by_one_write(tmp_path: Path) -> None:
     alone, together, notes = Store(tmp_path / "alone"), Store(tmp_path / "together"), Notes()
-    broken = replace(TWO[0], column="broken", keys={**KEYS, "clients_per_round": 50})
+    broken = replace(TWO[0], column="broken", keys={**KEYS, "min_answers": 50})
     play(jobs(TWO, alone), alone, tmp_path / "a", Serial())
     ended = play(jobs((*TWO, broken), together, 2), together, tmp_path / "b", TEAM, watch=notes)
     assert (ended.played, ended.left) == (4, 2)
