@@ -43,7 +43,6 @@ BAD_WORDS = {
     "model": ("run model=mpl engine=serial", "unknown model 'mpl'"),
     "model in a sweep": ("run model=mclr,mpl engine=serial", "unknown model 'mpl'"),
     "partition": ("run partition=idd engine=serial", "unknown partition 'idd'"),
-    "clients_per_round": ("run clients_per_round=21 engine=serial", "clients_per_round=21"),
     "missing file": ("run nowhere.toml", "there is no file nowhere.toml"),
     "two files": ("run a.toml b.toml", "there is no file a.toml"),
     "resume key": ("resume x seed=1", "unknown key 'seed'"),

@@ -197,7 +197,7 @@ def test_a_run_goes_on_without_the_site_that_has_the_most_classes(tmp_path: Path
     assert seen is not None
     assert [s.reason for s in seen.sites if s.node == "7"] == ["it has 4 classes, the model knows 3"]
     grid.nodes[102] = away
-    with pytest.raises(BadInput, match="has 4 clients"):  # a new run needs them all
+    with pytest.raises(BadInput, match="a round asks 4 at most"):  # a new run needs as many as must answer
         play(by_two(grid), config(tmp_path / "new", run + " clients_per_round=6", sites=2), None)
 
 
