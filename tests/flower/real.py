@@ -12,7 +12,7 @@ from tests.support import Misbehaving, spoil
 import shoal
 from shoal.backends import Serial
 from shoal.backends.backend import Outcome, Unit
-from shoal.flower.rehearse import dealt
+from shoal.flower.rehearse import Learned, dealt, learned_models
 from shoal.store.lines import read_lines
 from shoal.types import Array
 
@@ -48,11 +48,6 @@ def events(out: Path, *kinds: str) -> list[dict[str, Any]]:
     return [row for row in read_rows(out / "events.jsonl") if not kinds or row["kind"] in kinds]
 
 
-def models(path: Path) -> dict[str, bytes]:
-    """The files of models of a run."""
-    return {file.name: file.read_bytes() for file in (path / "models").iterdir()}
-
-
 def learned(out: Path) -> list[tuple[int, float, float]]:
     """Of every round how many trained, their mean loss, and how far their updates were apart."""
     rows = [row for row in read_rows(out / "records.jsonl") if row["round"] > 0]
@@ -61,12 +56,12 @@ def learned(out: Path) -> list[tuple[int, float, float]]:
 
 def simulated(
     run: str, out: Path, away: Mapping[int, set[str]] | None = None, data: Mapping[str, str] = DATA
-) -> dict[str, bytes]:
-    """The files of models of a simulation, in which some clients are not reached in some rounds."""
+) -> Learned:
+    """The models of a simulation, in which some clients are not reached in some rounds."""
     name, *words = run.split()
     keys: dict[str, Any] = {**data, **dict(word.split("=") for word in words)}
     shoal.run(name, engine=Reached(away or {}), out=out, **keys)
-    return models(out)
+    return learned_models(out)
 
 
 def away(out: Path) -> dict[int, set[str]]:

@@ -14,9 +14,10 @@ import pytest
 
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
-from tests.flower.real import LIMIT, away, events, learned, models, rounds, simulated, sites, until
+from tests.flower.real import LIMIT, away, events, learned, rounds, simulated, sites, until
 
 from shoal.flower.rehearsal import Rehearsal
+from shoal.flower.rehearse import learned_models
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ def test_a_site_whose_process_is_stopped_past_the_deadline_is_late_and_then_used
     assert {e["round"] for e in late} <= {2, 3}  # a round that had its answer already was not disturbed
     assert not events(out, "left", "lost its memory")
     assert learned(out)[-1][0] == 6
-    assert models(out) == simulated(run, folder / "simulation", away(out))
+    assert learned_models(out) == simulated(run, folder / "simulation", away(out))
 
 
 def test_a_site_whose_supernode_is_stopped_is_missed_and_then_used_again(folder: Path) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
-from tests.flower.real import DATA, LIMIT, away, events, learned, models, rounds, simulated, sites, until
+from tests.flower.real import DATA, LIMIT, away, events, learned, rounds, simulated, sites, until
 
 from shoal.flower.keys import make_keys, make_site_key
 from shoal.flower.policy import policy_text
 from shoal.flower.rehearsal import NAME, Rehearsal, free_port
-from shoal.flower.rehearse import rehearse
+from shoal.flower.rehearse import learned_models, rehearse
 from shoal.store.folder import Folder
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ def test_a_site_that_is_killed_comes_back(folder: Path) -> None:
         federation.wait(LIMIT)
     assert {e["client"] for e in events(out, "left out")} == {"1", "4"}
     assert learned(out)[-1][0] == 6
-    assert models(out) == simulated(run, folder / "simulation", away(out))
+    assert learned_models(out) == simulated(run, folder / "simulation", away(out))
 
 
 def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_server_that_is_killed_resumes_to_the_same_digest(folder: Path) -> Non
         federation.stop("run")
         federation.submit(deadline=240.0, resume=True)
         federation.wait(LIMIT)
-    assert models(out) == simulated(run, folder / "simulation")
+    assert learned_models(out) == simulated(run, folder / "simulation")
     assert not events(out, "left out", "lost its memory")
     until(lambda: not federation.numbers(), "processes are left")
 
@@ -88,7 +88,7 @@ def test_a_superlink_that_is_killed_is_started_again_and_the_run_resumes(folder:
         federation.start_superlink()
         federation.submit(deadline=240.0, resume=True)
         federation.wait(LIMIT)
-    assert models(out) == simulated(run, folder / "simulation")
+    assert learned_models(out) == simulated(run, folder / "simulation")
 
 
 def test_strangers_are_refused(folder: Path) -> None:

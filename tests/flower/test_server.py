@@ -22,13 +22,16 @@ import shoal
 from shoal.analysis.advice import advise
 from shoal.analysis.compare import compare
 from shoal.backends import Serial
+from shoal.data.build import build
 from shoal.data.federation import Federation
 from shoal.errors import BadInput, RunFolderError, ShoalError
 from shoal.flower import server
 from shoal.flower.loopback import LoopbackNode
+from shoal.flower.rehearse import learned_models
 from shoal.flower.server import Bookkeeping, ServerConfig, play
 from shoal.loop.plan import RoundResult
 from shoal.report import report
+from shoal.seeds import Key
 from shoal.store.folder import Folder, flatten
 from shoal.store.sites_file import read_sites
 
@@ -204,6 +207,19 @@ def test_a_run_goes_on_without_the_site_that_has_the_most_classes(tmp_path: Path
 def by_two(grid: LocalGrid) -> LocalGrid:
     grid.nodes = {node: grid.nodes[node] for node in (100, 101)}
     return grid
+
+
+def test_models_that_a_federation_learnt_are_compared_and_not_what_files_say_of_data(tmp_path: Path) -> None:
+    """Digits are whole numbers up to 16 in a simulation, and what sites make of them in a federation."""
+    digits = build("digits", "permuted:clients=6", Key(1))
+    grid, _ = federation_of(tmp_path / "sites", lambda round: digits, model=None)
+    play(grid, config(tmp_path / "run", "fedavg rounds=1 model=mclr seed=1"), None)
+    shoal.run("fedavg", digits, "mclr", rounds=1, seed=1, engine=Serial(), out=tmp_path / "one")
+    shoal.run("fedavg", digits, "mclr", rounds=1, seed=2, engine=Serial(), out=tmp_path / "two")
+    files = [(tmp_path / name / "models" / "group_0.safetensors").read_bytes() for name in ("run", "one")]
+    assert files[0] != files[1]
+    learnt, one, two = (learned_models(tmp_path / name) for name in ("run", "one", "two"))
+    assert learnt == one != two
 
 
 def test_the_folder_of_an_earlier_version_goes_on(toy: Federation, tmp_path: Path) -> None:

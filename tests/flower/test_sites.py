@@ -19,12 +19,13 @@ import pytest
 
 pytest.importorskip("flwr", reason="flwr is not installed: pip install 'shoal[flower]'")
 
-from tests.flower.real import DATA, LIMIT, events, models, simulated, until
+from tests.flower.real import DATA, LIMIT, events, simulated, until
 
 from shoal.data.build import build
 from shoal.errors import ShoalError
 from shoal.flower.policy import default_policy, policy_text
 from shoal.flower.rehearsal import Rehearsal, free_port, listens
+from shoal.flower.rehearse import learned_models
 from shoal.seeds import Key
 
 FILES = Path(__file__).parents[2] / "docs" / "sites"
@@ -163,7 +164,7 @@ def test_sites_work_through_the_door_and_nothing_else_goes_through_it(folder: Pa
     assert all(f'POST /v1/fleet/{what} HTTP/1.1" 200' in asked for what in ("pull-messages", "push-messages"))
     assert not events(folder / "run", "left out", "not admitted")
     keys = {"data": f"folder:{folder}/srv/all", "seed": "1"}
-    assert models(folder / "run") == simulated(run, folder / "simulation", data=keys)
+    assert learned_models(folder / "run") == simulated(run, folder / "simulation", data=keys)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

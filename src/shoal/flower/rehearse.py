@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from safetensors.numpy import load_file
+
 import shoal
 from shoal.data.build import build
 from shoal.errors import BadInput, ShoalError
@@ -19,6 +21,7 @@ from shoal.store.place import fresh_path
 __all__ = ["rehearse"]
 
 OF_SITES = ("data", "partition", "seed", "drift")  # keys that sites need to make the data of the simulation
+Learned = dict[str, dict[str, tuple[str, tuple[int, ...], bytes]]]  # by file and tensor its type, shape and bytes
 NOT_HERE = ("engine", "workers", "data_seed", "val")
 
 
@@ -103,10 +106,27 @@ def dealt(theirs: Mapping[str, str], sites: int) -> dict[str, dict[str, str]]:
     return {f"site-{s + 1}": {"data": data, "clients": ",".join(ids[s::sites])} for s in range(sites)}
 
 
+def learned_models(run: Path) -> Learned:
+    """What a run learnt, bit for bit: every tensor of every file of models.
+
+    Not what files say of the data, such as how pixels are stored, which nobody but the sites knows.
+
+    Args:
+        run: The run folder.
+
+    Returns:
+        All that is compared.
+    """
+    return {
+        path.name: {name: (str(t.dtype), t.shape, t.tobytes()) for name, t in load_file(path).items()}
+        for path in (run / "models").iterdir()
+    }
+
+
 def verdict(algorithm: str, pairs: Mapping[str, Any], simulated: Path, out: Path) -> str:
     """Whether a simulation with the same words ends with the same models, bit for bit."""
     shoal.run(algorithm, out=simulated, engine="serial", progress=False, **pairs)
-    one, two = ({p.name: p.read_bytes() for p in (path / "models").iterdir()} for path in (simulated, out))
+    one, two = learned_models(simulated), learned_models(out)
     if one != two:
         raise ShoalError(f"the models of {out} are not those of the simulation {simulated}")
     return f"{len(one)} files of models, the same bits as those of the federation"
