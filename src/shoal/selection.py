@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.seeds import Key
-from shoal.types import Cohort, Roster
+from shoal.types import Cohort, Roster, Select
 
-__all__ = ["All", "Random", "RoundRobinThenRandom"]
+__all__ = ["All", "Random", "RoundRobinThenRandom", "most"]
 
 
 @dataclass(frozen=True)
@@ -65,3 +65,19 @@ class All:
 
     def __call__(self, clients: Roster, key: Key) -> Cohort:
         return clients.ids
+
+
+def most(select: Select, clients: int) -> int:
+    """How many of so many clients a selection chooses at most; one of your own without a `k` may choose all.
+
+    Args:
+        select: The selection.
+        clients: How many there are.
+
+    Returns:
+        The number.
+
+    >>> most(Random(3), 10), most(Random(20), 10), most(All(), 10)
+    (3, 10, 10)
+    """
+    return min(getattr(select, "k", clients), clients)

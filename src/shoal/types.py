@@ -361,8 +361,13 @@ class Engine(Protocol):
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers: ...
 
-    def enough(self, what: str, came: int, asked: int) -> None:  # the round fails if fewer came than the run asks for
-        ...
+    def enough(
+        self,
+        what: str,
+        came: int,  # the round fails if fewer came than the run asks for
+        asked: int,
+        failed: Sequence[Failure],  # why the first of them failed is told
+    ) -> None: ...
 
 
 class Solver(Protocol):

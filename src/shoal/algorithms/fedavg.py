@@ -11,7 +11,7 @@ from shoal.aggregators import Aggregator, ServerState, per_group, weighted_mean
 from shoal.algorithms.registry import algorithm
 from shoal.costs import Parallel
 from shoal.seeds import Key
-from shoal.selection import Random
+from shoal.selection import Random, most
 from shoal.solvers import SGD
 from shoal.table import Serving
 from shoal.tasks import Train
@@ -66,4 +66,4 @@ class FedAvg(Algorithm):
 
     def parallel(self, rounds: int, clients: int) -> Parallel:
         """For the cost models: every client is a group, the selected ones train."""
-        return Parallel([clients] * rounds, min(getattr(self.select, "k", clients), clients) / clients)
+        return Parallel([clients] * rounds, most(self.select, clients) / clients)

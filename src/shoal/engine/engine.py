@@ -105,7 +105,7 @@ class Engine:
             The answers of those who succeeded, in canonical order, and who failed.
         """
         got = self.ask(task, cohort, models_KP, which_N, key)
-        self.enough(task.name, len(got), len(got) + len(got.failed), min_answers)
+        self.enough(task.name, len(got), len(got) + len(got.failed), got.failed, min_answers)
         return got
 
     def ask(self, task: Task, cohort: Cohort, models_KP: Array | None, which_N: Array | None, key: Key) -> Answers:
@@ -186,25 +186,26 @@ class Engine:
         hops = np.array([chain.sizes[c] for chain in chains for c in chain.clients], int)
         self._count(task, len(hops), len(hops) - len(bad) + len(absent), models_KP, hops)
         self._log(task, bad)
-        self.enough(task.name, len(accepted), len(groups))
+        self.enough(task.name, len(accepted), len(groups), bad)
         starts_M = np.asarray(which_M, np.int64)[np.array(accepted, int)]
         names = tuple(map(str, accepted))
         return Answers(names, starts_M, self._stack(task, answers, models_KP), tuple(bad), models_KP)
 
-    def enough(self, what: str, came: int, asked: int, min_answers: int | None = None) -> None:
+    def enough(
+        self, what: str, came: int, asked: int, failed: Sequence[Failure], min_answers: int | None = None
+    ) -> None:
         """An error, with which the round changes nothing, if too few did something.
 
         Args:
-            what: They were asked for: the name of a task, or `join` of several questions.
+            what: They were asked for: the name of a task, or of several questions.
             came: How many did.
             asked: How many were asked; nobody waits for more.
+            failed: Who did not; why the first of them did not is told.
             min_answers: How many must; None: as many as the run asks for.
         """
         needed = min(self._min_answers if min_answers is None else min_answers, max(asked, 1))
         if came < needed:
-            left_out = [e for e in self._ledger.events if "client" in e and e.get("kind") == "left out"]
-            events = [e for e in left_out if e["task"] == what] or (left_out if what == "join" else [])
-            why = f"; {events[0]['client']!r}: {events[0]['reason']}" if events else ""
+            why = f"; {failed[0].client!r}: {failed[0].reason}" if failed else ""
             raise TooFewAnswers(f"{came} of {asked} answered {what!r}, at least {needed} must{why}", came)
 
     def commit(self) -> None:

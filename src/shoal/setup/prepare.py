@@ -23,6 +23,7 @@ from shoal.models import MODELS, factory
 from shoal.objectives import Objective
 from shoal.observers import check_trackers
 from shoal.seeds import Key
+from shoal.selection import most
 from shoal.setup.arithmetic import choose_arithmetic, local_steps
 from shoal.setup.options import build_algorithm, config_with_values
 from shoal.setup.own import origins_of
@@ -167,7 +168,7 @@ def most_asked(algorithm: Algorithm, settings: Settings, clients: int) -> int:
     """How many answers a round of an algorithm can have at most: of its clients, or of groups that train in chains."""
     select = getattr(algorithm, "select", None)
     if select is not None:
-        return min(getattr(select, "k", clients), clients)
+        return most(select, clients)
     parallel = algorithm.parallel(settings.rounds, clients) if settings.rounds else None
     if parallel is None:
         return clients

@@ -113,8 +113,11 @@ class SGD:
     def pretraining(self, steps: int | None = None) -> SGD:
         """A solver for a first look: so many steps, or one epoch; nothing is kept, no rate per round, no terms."""
         epochs = 1 if steps is None else self.epochs
-        forgotten: dict[str, Any] = {"momentum_memory": "reset", "optimiser_memory": "reset"}
-        return replace(self, steps=steps, epochs=epochs, lr_decay=1.0, terms=(), **forgotten)
+        return replace(self.forgetful(), steps=steps, epochs=epochs, lr_decay=1.0, terms=())
+
+    def forgetful(self) -> SGD:
+        """The same solver, of which the client keeps nothing from round to round."""
+        return replace(self, momentum_memory="reset", optimiser_memory="reset")
 
     def steps_for(self, n: int) -> int:
         """Mini-batch steps of a client of n samples."""

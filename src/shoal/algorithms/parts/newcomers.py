@@ -29,7 +29,7 @@ def assign_newcomers(algorithm: Algorithm, state: Any, cohort: Cohort, engine: E
             engine.map(DetectShift(mode), came.cohort, None, None, key("keep"), min_answers=0)
         if came.failed:
             there = sum(c in state.group for c in cohort)
-            engine.enough("join", there, there + len(came.failed))
+            engine.enough("join", there, there + len(came.failed), came.failed)
     return state, tuple(c for c in cohort if c in state.group)
 
 
@@ -50,8 +50,7 @@ def on_trial(solver: Solver, at_first: bool = False) -> Solver:
     """
     if not isinstance(solver, SGD):
         return solver
-    tried = replace(solver, momentum_memory="reset", optimiser_memory="reset")
-    return replace(tried, lr_decay=1.0) if at_first else tried
+    return replace(solver.forgetful(), lr_decay=1.0) if at_first else solver.forgetful()
 
 
 def merge_answers(got: Answers, came: Answers) -> Answers:

@@ -21,7 +21,7 @@ from shoal.seeds import Key
 from shoal.solvers import SGD
 from shoal.table import Table
 from shoal.tasks import Nearest, Train, TrainInStages
-from shoal.types import Answers, Array, Cohort, Engine, Record, Roster, Solver, Task
+from shoal.types import Answers, Array, Cohort, Engine, Failure, Record, Roster, Solver, Task
 
 Init = Callable[[Any, Engine, Key], tuple[Any, Record]]
 Step = Callable[[Any, Any, Engine, Key], tuple[Any, Record]]
@@ -115,8 +115,7 @@ def rest_of(method: Any) -> Solver:
         raise BadInput("reuse_pretraining needs pretrain=epoch: it goes on after the first of a client's epochs")
     if not isinstance(method.solver, SGD) or method.solver.steps is not None or method.solver.epochs < 1:
         raise BadInput("reuse_pretraining needs local work in epochs, at least one; give epochs instead of steps")
-    forgotten = {"momentum_memory": "reset", "optimiser_memory": "reset"}
-    rest: Solver = replace(method.local, epochs=method.solver.epochs - 1, **forgotten)
+    rest: Solver = replace(method.local.forgetful(), epochs=method.solver.epochs - 1)
     return rest
 
 
@@ -160,8 +159,8 @@ class GoingOn:
             return self.train(task, cohort, models_KP, which_N, key, min_answers)
         return self.engine.map(task, cohort, models_KP, which_N, key, min_answers)
 
-    def enough(self, what: str, came: int, asked: int) -> None:
-        self.engine.enough(what, came, asked)
+    def enough(self, what: str, came: int, asked: int, failed: Sequence[Failure]) -> None:
+        self.engine.enough(what, came, asked, failed)
 
     def train(
         self, task: Train, cohort: Cohort, models_KP: Array | None, which_N: Array, key: Key, min_answers: int | None
@@ -172,7 +171,8 @@ class GoingOn:
         need = 0 if len(came) else min_answers
         got = self.engine.map(task, tuple(cohort[i] for i in still), models_KP, which_N[still], key, need)
         if len(came) and min_answers is None:
-            self.enough(task.name, len(got) + len(came), len(got) + len(got.failed) + len(came))
+            answered = len(got) + len(came)
+            self.enough(task.name, answered, answered + len(got.failed), got.failed)
         return merge_answers(got, came)
 
     def chain(self, task: Task, groups: Sequence[Cohort], models_KP: Array, which_M: Array, key: Key) -> Answers:

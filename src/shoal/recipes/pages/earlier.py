@@ -7,6 +7,7 @@ from typing import Any
 
 from shoal.recipes.grids import grid
 from shoal.recipes.pages.extra_pages import MADE, Extras
+from shoal.recipes.pages.extras import OF_A_SPLIT
 
 __all__ = ["page"]
 
@@ -141,7 +142,7 @@ def splits(found: Mapping[str, Any]) -> str:
         sides = " + ".join(str(len(side)) for side in one["clients"])
         norms = [f"{one[key]:.2f}" for key in ("mean_norm", "max_norm", "cross")]
         rows.append([one["run"], str(one["round"]), sides, *norms])
-    return grid(("run", "round", "clients", "norm of the mean update", "of the longest", "largest cosine across"), rows)
+    return grid(("run", "round", "clients", *OF_A_SPLIT), rows)
 
 
 def objective(found: Mapping[str, Any]) -> str:

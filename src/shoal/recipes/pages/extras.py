@@ -13,6 +13,7 @@ from shoal.recipes.store import usable
 __all__ = ["extra_parts"]
 
 Run = Mapping[str, Any]
+OF_A_SPLIT = ("norm of the mean update", "of the longest", "largest cosine across")
 
 
 def extra_parts(table: Table, known: Known) -> list[str]:
@@ -33,7 +34,7 @@ def extra_parts(table: Table, known: Known) -> list[str]:
     return [
         *titled(
             "Splits",
-            ("cell", "seed", "round", "clients", "norm of the mean update", "of the longest", "largest cosine across"),
+            ("cell", "seed", "round", "clients", *OF_A_SPLIT),
             split_rows(found),
         ),
         *titled(
