@@ -41,7 +41,7 @@ def test_synthetic_is_produced_on_demand_unless_asked() -> None:
         ("digits", "dirichelt", "unknown partition 'dirichelt'; did you mean 'dirichlet'"),
         ("digits", "dirichlet:aplha=1", "did you mean 'alpha'"),
         ("digits:3", None, "takes at most 0 arguments"),
-        ("mnist:huge", None, "must be standard or unit or channel"),
+        ("mnist:huge", None, "must be standard or unit or channel or symmetric"),
         ("digits", "dirichlet:alpha=0", "alpha must lie between"),
         ("digits", "power-law", "use at most 170 clients"),
         ("folder", None, "needs 'path'"),

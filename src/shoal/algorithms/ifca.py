@@ -11,6 +11,7 @@ import numpy as np
 from shoal.aggregators import Mean, ServerState, per_group
 from shoal.algorithms.parts.first_client import first_of_each
 from shoal.algorithms.parts.migration import Migration, shifted_clients
+from shoal.algorithms.parts.one_object import train_one_object
 from shoal.algorithms.registry import algorithm
 from shoal.clusterers import min_loss
 from shoal.errors import BadInput
@@ -61,10 +62,22 @@ class IFCA(Algorithm):
     migration: Migration = option(
         "off", "who drifted chooses anew at once: off, aligned or counts", without_labels="off"
     )
+    one_object: bool = option(
+        False,
+        "all models that were chosen are one, which clients train in turn: an error of WeCFL's code (departure D103)",
+    )
     select: Select = Random()
     solver: Solver = SGD()
 
     state: ClassVar[type[State]] = State
+
+    def __post_init__(self) -> None:
+        others = (("weighting", "uniform"), ("start", "random_models"), ("migration", "off"))
+        for name, usual in others:
+            if self.one_object and getattr(self, name) != usual:
+                raise BadInput(
+                    f"one_object=true averages nothing and moves nobody; leave {name.replace('start', 'init')} out"
+                )
 
     @property
     def mean(self) -> Mean:
@@ -78,6 +91,10 @@ class IFCA(Algorithm):
         return State(theta_KP, Table(), server), Record(measures=measures, events=(ALIKE,) if alike else ())
 
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
+        if self.one_object:
+            cohort = self.select(engine.clients, key("select"))
+            theta_KP, group = train_one_object(state.theta_KP, state.group, cohort, self.solver, engine, key)
+            return State(theta_KP, group, state.server), Record()
         group, measures = self._migrate(state, engine, key("migrate"))
         cohort = self.select(engine.clients, key("select"))
         got = self._train(state, cohort, engine, key)

@@ -63,6 +63,8 @@ def test_scaling_by_hand() -> None:
     assert scaling(x, "standard")(x)[1].item() == pytest.approx(2 / 2.001)
     assert scaling(x, "channel")(x)[1].item() == pytest.approx(1.0)
     assert scaling(x, "unit")(x)[1].item() == pytest.approx(4 / 255)
+    # 0 to 255 is -1 to 1
+    assert scaling(x, "symmetric")(np.array([0, 255], np.uint8)).tolist() == [-1.0, 1.0]
     still = np.full((3, 1, 1, 1), 7, np.uint8)  # a pixel that never changes is 0, not infinite
     assert scaling(still, "standard")(still).ravel().tolist() == [0.0, 0.0, 0.0]
 

@@ -12,7 +12,7 @@ from shoal.data.samples import Inputs
 from shoal.errors import DataMissing
 from shoal.types import Array
 
-Scale = Literal["standard", "unit", "channel"]
+Scale = Literal["standard", "unit", "channel", "symmetric"]
 MARGIN = 0.001  # added to the standard deviation of each pixel, as in the original script
 
 
@@ -20,7 +20,7 @@ def scaling(x: Array, how: Scale) -> Inputs:
     """How stored bytes become inputs, given the images the statistics are taken over.
 
     `standard` standardises each pixel, `(x - mean) / (std + 0.001)` on the scale 0..255; `channel` takes mean and
-    standard deviation of each channel; `unit` divides by 255.
+    standard deviation of each channel; `unit` divides by 255, and `symmetric` goes on to lie between -1 and 1.
 
     >>> inputs = scaling(np.array([[[[0]]], [[[2]]]], np.uint8), "standard")
     >>> round(inputs(np.array([[[[2]]]])).item(), 3)
@@ -28,6 +28,8 @@ def scaling(x: Array, how: Scale) -> Inputs:
     """
     if how == "unit":
         return Inputs(0.0, 255.0)
+    if how == "symmetric":
+        return Inputs(127.5, 127.5)
     axes = (0,) if how == "standard" else (0, 2, 3)
     mean, std = pixel_statistics(x, axes)
     return Inputs(mean.astype(np.float32), (std + (MARGIN if how == "standard" else 0.0)).astype(np.float32))

@@ -14,6 +14,7 @@ from shoal.recipes.pages.first_client import first_client
 from shoal.recipes.pages.paper_pages import MADE
 from shoal.recipes.pages.shift_test import shift_test
 from shoal.recipes.pages.slips import slips
+from shoal.recipes.pages.wecfl_code import wecfl_code
 from shoal.recipes.papers.flexcfl_columns import IN_CODE
 
 __all__ = ["page"]
@@ -27,10 +28,10 @@ DEALT_TO = {  # methods that were played with both sizes of clients
 LETTERS = {"femnist-mclr": "FEMNIST-MCLR", "femnist-mlp": "FEMNIST-MLP"}
 HEAD = f"""# What the papers' code does
 
-Three of the five papers come with public code, and a reader who compares figures should know where it does something
-else than the text says. These are facts about code and data, found by reading and tested by imitating them; each
-imitation is a setting of Shoal, off by default. They say nothing about the worth of the papers' ideas, and
-authors who publish their code make such a page possible. {MADE}
+Three of the five papers come with public code, and the first author of a fourth has published a framework. A reader who
+compares figures should know where it does something else than the text says. These are facts about code and data, found
+by reading and tested by imitating them; each imitation is a setting of Shoal, off by default. They say nothing about
+the worth of the papers' ideas, and authors who publish their code make such a page possible. {MADE}
 
 Figures are per cent, the paper's, then ours without and with what the code does: mean ± standard deviation (seeds).
 """
@@ -135,7 +136,7 @@ def page(known: Known, extras: Extras) -> str:
         *(SHARED.strip(), grid((WHERE, "paper", "no shared images", "shared images", CHANGE), letters)),
         *(*groups_apart(known), *between_groups(known), SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES),
         grid(("row and column of Tables 3 and III", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes),
-        *(MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *slips()),
+        *(MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *wecfl_code(known), *slips()),
     ]
     return "\n\n".join(parts) + "\n"
 

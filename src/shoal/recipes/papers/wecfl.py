@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shoal.recipes.papers.wecfl_code import as_code
 from shoal.recipes.papers.wecfl_figures import TABLE2, TABLE5, Figures
 from shoal.recipes.records import Cell, Panel, Paper, Quantity, Table
 
@@ -149,7 +150,9 @@ def tables(name: str, title: str, partitions: dict[str, str], figures: dict[str,
         shown = f"{title}: {DATA[data][0]['data']}, {partitions[kind]}"
         page = "docs/results/earlier.md" if full == FMNIST else ""
         about = ABOUT.get(partitions[kind], "")
-        found.append(Table(full, shown, (*cells, *others), (ACC, F1, ARI), elsewhere=page, about=about))
+        found.append(
+            Table(full, shown, (*cells, *others, *as_code(cells)), (ACC, F1, ARI), elsewhere=page, about=about)
+        )
     return found
 
 

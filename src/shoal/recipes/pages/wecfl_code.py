@@ -1,0 +1,91 @@
+"""What the public code of WeCFL's authors does otherwise than their text, with our numbers on CIFAR-10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shoal.recipes.grids import grid
+from shoal.recipes.judging.relations import Known
+from shoal.recipes.pages.as_in_code import Line, means
+from shoal.recipes.pages.beside import by_seed, spread
+from shoal.recipes.papers.wecfl_code import PLAYED, code_of
+
+__all__ = ["wecfl_code"]
+
+ACCURACY = "last_three_accuracy"
+ABOUT = """## WeCFL: IFCA's models are one object
+
+[FedBase](https://github.com/jie-ma-ai/FedBase), package `fedbase`, is the public framework of WeCFL's first author; its
+versions of April and May 2022 (0.4 to 0.6.9) have all methods of the paper's tables. We do not know which one made
+them. In their IFCA a client that chooses a model gets the model and not a copy, so that the clients of one model train
+it one after the other. After the round every model that was chosen is set to the server's model, the same object for
+all of them. Clients that chose one of these in the next round train that one object, and within a few rounds no other
+is left: one model goes through all 200 clients in turn, and is tested on all of them after the last. Version 0.8.0
+(February 2023) mended it. `one_object=true` imitates it ([D103](departures.md#d103)).
+
+It would be why IFCA's figures in the paper hardly depend on K, why they are low where clients of a cluster follow each
+other (Table 2), and higher where neighbours differ (Table 5). The other methods are played as FedBase has them where
+Shoal can: inputs from -1 to 1 ([D104](departures.md#d104)) and, of FeSEM and WeCFL, k-means of the last layer's weights
+([D58](departures.md#d58)), of FeSEM until nothing changes ([D61](departures.md#d61)). On Fashion-MNIST FedBase tests
+batch norm in the mode of training, which Shoal does not imitate; so this is CIFAR-10 alone:
+"""
+TABLES = {
+    "wecfl/table2-cifar-dirichlet": "Table 2, (0.1, 10)",
+    "wecfl/table2-cifar-classes": "Table 2, (3, 2) classes",
+    "wecfl/table5-cifar-dirichlet": "Table 5, 0.1, 50 clients in place of 200",
+    "wecfl/table5-cifar-classes": "Table 5, two classes, 50 clients in place of 200",
+}
+OVERALL = "Over the {} figures of {} it is {:.1f} points from the paper by the text and {:.1f} as the code."
+MORE = """Facts of FedBase besides, each with its entry: one optimiser per client, made before the first round, except
+in IFCA, where a new one is made in every round ([D28](departures.md#d28)); FeSEM differs from WeCFL in the weights of
+k-means alone ([D61](departures.md#d61)); both begin with one model for all clients and k-means++ anew in every round
+([D56](departures.md#d56)); ensembles add up outputs ([D39](departures.md#d39)); clients with few test samples are
+replaced by others a second time ([D75](departures.md#d75)); means over clients are by batches of samples
+([D77](departures.md#d77))."""
+
+
+def wecfl_code(known: Known) -> list[str]:
+    """The section as pieces of Markdown.
+
+    Args:
+        known: All cells with what is stored of them.
+
+    Returns:
+        Texts and a table.
+    """
+    found = [*lines(known)]
+    rows = [
+        [
+            one.where,
+            f"`{one.column}`",
+            f"{one.paper:.1f}",
+            *(spread([*values.values()]) for values in (one.text, one.code)),
+        ]
+        for one in found
+    ]
+    heads = ("table", "column", "paper", "by the text", "as the code")
+    return [ABOUT.strip(), grid(heads, rows), *summary(found), MORE]
+
+
+def lines(known: Known) -> Iterator[Line]:
+    """The cells that can be played both ways."""
+    for table, columns in PLAYED.items():
+        for column in columns:
+            plain = f"{table}/{'k1' if column in ('fedavg', 'fedprox') else 'k10'}/{column}"
+            paper = known[plain][0].paper[ACCURACY]
+            assert paper is not None
+            values = (by_seed(name, known, ACCURACY) for name in (plain, code_of(plain)))
+            yield Line(TABLES[table], column, paper, *values)
+
+
+def summary(found: list[Line]) -> list[str]:
+    """How far both are from the paper: IFCA's figures, and the others, of those that were run both ways."""
+    told = []
+    for words, some in (
+        ("IFCA", [one for one in found if one.column == "ifca"]),
+        ("the other methods", [one for one in found if one.column != "ifca"]),
+    ):
+        pairs = [one.apart for one in some if one.apart is not None]
+        if pairs:
+            told.append(OVERALL.format(len(pairs), words, *means(pairs)))
+    return [" ".join(told)] if told else []
