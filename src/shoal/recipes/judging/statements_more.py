@@ -9,7 +9,6 @@ from shoal.recipes.judging.comparing import ABOVE
 from shoal.recipes.judging.statements_wecfl import (
     ARI,
     FMNIST,
-    IFCA_HERE,
     LAST,
     clusterings,
     convergence,
@@ -17,6 +16,7 @@ from shoal.recipes.judging.statements_wecfl import (
     other_ifcas,
     table5,
 )
+from shoal.recipes.judging.statements_wecfl_code import as_the_code, ifca_here
 from shoal.recipes.papers.cfl import RATE
 from shoal.recipes.papers.wecfl import STARTED
 from shoal.recipes.papers.wecfl_figures import SPREADS, TABLE2
@@ -24,7 +24,8 @@ from shoal.recipes.papers.wecfl_figures import SPREADS, TABLE2
 ALIKE: dict[str, Any] = {
     "cause": "the setting",
     "why": "Both begin with the same first centres here (D56, D86), and with as many clusters as are planted may find "
-    "the same ones. How the paper begins is not known: from random models, as in its algorithm, both end in one group.",
+    "the same ones. From random models, as in the paper's algorithm, both end in one group; FedBase, of its first "
+    "author, begins with one model, too, and there the two differ in the weights of k-means alone (D61).",
 }
 CHOSEN = "cifar-classes"  # how steps are read was chosen by WeCFL and FedAvg on it (D28), so that both are no evidence
 
@@ -207,7 +208,7 @@ def wecfl() -> list[Relation]:
         one("same-clusters", same, "k10/wecfl", "k10/fesem", **alike)
         far = TABLE2[kind]["k10"]["wecfl"][0] - TABLE2[kind]["k10"]["ifca"][0]
         less = f"IFCA is {far:.1f} points below WeCFL, at least {far / 2:.0f}, K = 10"
-        one("ifca", less, "k10/ifca", "k10/wecfl", most=-round(far / 2), **IFCA_HERE)
+        one("ifca", less, "k10/ifca", "k10/wecfl", most=-round(far / 2), **ifca_here(kind))
         ifca, ours = SPREADS[kind]
         unstable = "IFCA is unstable: its accuracy varies more over seeds than WeCFL's, K = 10"
         one(
@@ -218,7 +219,7 @@ def wecfl() -> list[Relation]:
             **ABOVE,
             spread=True,
             printed=round(ifca - ours, 2),
-            **IFCA_HERE,
+            **ifca_here(kind),
         )
         one("more-k", "K = 10 is better than K = 5 for WeCFL", "k10/wecfl", "k5/wecfl", **ABOVE)
         one("more-k-fesem", "K = 10 is better than K = 5 for FeSEM", "k10/fesem", "k5/fesem", **ABOVE)
@@ -255,6 +256,7 @@ def wecfl() -> list[Relation]:
     return [
         *found,
         *other_ifcas(),
+        *as_the_code(),
         *starts,
         *clusterings(),
         *convergence(),

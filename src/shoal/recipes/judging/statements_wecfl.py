@@ -20,12 +20,6 @@ DRAWN: dict[str, dict[str, Any]] = {
         "classes. One or two clients in another cluster are what an ARI of 0.99 or 0.98 means.",
     }
 }
-IFCA_HERE: dict[str, Any] = {
-    "why": "Its IFCA may differ in something that the paper does not tell. On (3, 2) classes, with one seed, one step "
-    "a round, one start for all models and the first client's update alone do not take ours there; with two models "
-    "in place of ten it is near.",
-    "tells": ("wecfl/ifca-otherwise", "wecfl/ifca-two"),
-}
 PAIRS = ("fmnist-dirichlet", "fmnist-classes", "cifar-dirichlet", "cifar-classes")
 
 
@@ -96,7 +90,7 @@ def clusterings() -> list[Relation]:
 
 
 def other_ifcas() -> list[Relation]:
-    """That no IFCA of the trial is as low as the paper's, but one that has two models; bounds are ours."""
+    """Of a trial before FedBase was read: that no other IFCA is as low as the paper's, but with two models."""
     printed = TABLE2["cifar-classes"]["k10"]["ifca"][0]
     own: dict[str, Any] = {"source": "ours", "ours": True, **LAST}
     return [

@@ -136,7 +136,7 @@ def page(known: Known, extras: Extras) -> str:
         *(SHARED.strip(), grid((WHERE, "paper", "no shared images", "shared images", CHANGE), letters)),
         *(*groups_apart(known), *between_groups(known), SIZES.strip(), *drawn_sizes(extras), BOTH_SIZES),
         grid(("row and column of Tables 3 and III", "paper", "sigma 2", "sigma 1.55", CHANGE), sizes),
-        *(MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *wecfl_code(known), *slips()),
+        *(MOMENTUM.strip(), notebook(known), IDS, *lost_ids(extras), *wecfl_code(known, extras), *slips()),
     ]
     return "\n\n".join(parts) + "\n"
 
