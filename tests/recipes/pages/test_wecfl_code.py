@@ -25,6 +25,7 @@ def test_cells_as_the_code_have_the_figures_of_their_own_and_say_so() -> None:
     for cell in coded:
         own = CELLS[cell.of]
         assert code_of(own.name) == cell.name and cell.paper == own.paper and "D104" in cell.departures
+        assert "clients=50" not in cell.keys["partition"] and "D102" not in cell.departures
         assert cell.keys["data"] == "cifar10:symmetric" and {*own.keys} <= {*cell.keys}
     assert CELLS[code_of(IFCA)].keys["one_object"] and "one_object" not in CELLS[IFCA].keys
 
@@ -34,7 +35,7 @@ def test_distances_of_both_by_hand() -> None:
     known = {**NOT_RUN, IFCA: ran(CELLS[IFCA], 0.7206), code_of(IFCA): ran(CELLS[code_of(IFCA)], 0.3206)}
     assert summary([*lines(NOT_RUN)]) == []
     [told] = summary([*lines(known)])
-    assert told == "Over the 1 figures of IFCA it is 38.0 points from the paper by the text and 2.0 as the code."
+    assert told == "Over 1 figure of IFCA it is 38.0 points from the paper by the text and 2.0 as the code."
 
 
 def test_the_package_itself_stands_beside_both() -> None:

@@ -56,7 +56,7 @@ def as_the_code() -> list[Relation]:
             Relation(
                 f"wecfl/ifca-code-order-{kind}",
                 f"{kind}: IFCA as in FedBase is higher where neighbours in the turn are not of one planted cluster "
-                "(Table 5, 50 clients) than where they are (Table 2), K = 10",
+                "(Table 5) than where they are (Table 2), K = 10",
                 left=(code_of(f"wecfl/table5-{kind}/k10/ifca"),),
                 right=(ifca,),
                 **ABOVE,

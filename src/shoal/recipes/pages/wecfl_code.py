@@ -17,36 +17,41 @@ __all__ = ["wecfl_code"]
 ACCURACY = "last_three_accuracy"
 ABOUT = """## WeCFL: IFCA's models are one object
 
-[FedBase](https://github.com/jie-ma-ai/FedBase), package `fedbase`, is the public framework of WeCFL's first author; its
-versions of April and May 2022 (0.4 to 0.6.9) have all methods of the paper's tables. We do not know which one made
-them. In their IFCA a client that chooses a model gets the model and not a copy, so that the clients of one model train
-it one after the other. After the round every model that was chosen is set to the server's model, the same object for
-all of them. Clients that chose one of these in the next round train that one object, and within a few rounds no other
-is left: one model goes through all 200 clients in turn, and is tested on all of them after the last. Version 0.8.0
-(February 2023) mended it. `one_object=true` imitates it ([D103](departures.md#d103)).
+[FedBase](https://github.com/jie-ma-ai/FedBase), package `fedbase`, is the public framework of WeCFL's first author.
+Its version 0.6.9 has all methods of the paper's tables, in files of April and May 2022; the script that made the
+tables is not in it, and we do not know which state of it did. In its IFCA, and that of all versions of 2022 that can
+be run, a client that chooses a model gets the model and not a copy, so that the clients of one model train it one
+after the other. After the round every model that was chosen is set to the server's model, the same object for all of
+them. Clients that chose one of these in the next round train that one object, and if others chose a model that nobody
+had, theirs takes its place. Within a few rounds no other is left: one model goes through all 200 clients in turn, and
+is tested on all of them after the last. Since version 0.8.0 (February 2023) the K models stay apart; the clients of
+one still share it. `one_object=true` imitates the former ([D103](departures.md#d103)).
 
-It would be why IFCA's figures in the paper hardly depend on K, why they are low where clients of a cluster follow each
-other (Table 2), and higher where neighbours differ (Table 5). The other methods are played as FedBase has them where
-Shoal can: inputs from -1 to 1 ([D104](departures.md#d104)) and, of FeSEM and WeCFL, k-means of the last layer's weights
-([D58](departures.md#d58)), of FeSEM until nothing changes ([D61](departures.md#d61)). On Fashion-MNIST FedBase tests
-batch norm in the mode of training, which Shoal does not imitate; so this is CIFAR-10 alone:
+It would be why IFCA's figures in the paper hardly depend on K, why they are low where clients of a cluster follow
+each other (Table 2), and higher where neighbours differ (Table 5). The other methods are played as FedBase has them
+where Shoal can: inputs from -1 to 1 ([D104](departures.md#d104)) and, of FeSEM and WeCFL, k-means of the last layer's
+weights ([D58](departures.md#d58)), of FeSEM until nothing changes. Shoal cannot run k-means anew in every round, nor
+count clients alike in FeSEM's k-means alone ([D61](departures.md#d61)). On Fashion-MNIST FedBase tests batch norm in
+the mode of training, which Shoal does not imitate; so this is CIFAR-10 alone, with 200 clients in Table 5, too, as
+the code:
 """
 TABLES = {
     "wecfl/table2-cifar-dirichlet": "Table 2, (0.1, 10)",
     "wecfl/table2-cifar-classes": "Table 2, (3, 2) classes",
-    "wecfl/table5-cifar-dirichlet": "Table 5, 0.1, 50 clients in place of 200",
-    "wecfl/table5-cifar-classes": "Table 5, two classes, 50 clients in place of 200",
+    "wecfl/table5-cifar-dirichlet": "Table 5, 0.1, by the text with 50 clients",
+    "wecfl/table5-cifar-classes": "Table 5, two classes, by the text with 50 clients",
 }
-OVERALL = "Over the {} figures of {} it is {:.1f} points from the paper by the text and {:.1f} as the code."
+OVERALL = "Over {} of {} it is {:.1f} points from the paper by the text and {:.1f} as the code."
 PACKAGE = """Whether that is what FedBase does can be seen: here it is itself, version 0.6.9, on our split of seed 0 of
-CIFAR-10 (3, 2), beside Shoal on the same split. First weights and batches are drawn by each in its own way. Accuracy of the last three rounds:"""
+CIFAR-10 (3, 2), beside Shoal on the same split. First weights and batches are drawn by each in its own way. Accuracy
+of the last three rounds:"""
 MADE_BY = "FedBase's column is made by `python -m tools.fedbase`, which says what of it is ours."
 MORE = """Facts of FedBase besides, each with its entry: one optimiser per client, made before the first round, except
 in IFCA, where a new one is made in every round ([D28](departures.md#d28)); FeSEM differs from WeCFL in the weights of
 k-means alone ([D61](departures.md#d61)); both begin with one model for all clients and k-means++ anew in every round
-([D56](departures.md#d56)); ensembles add up outputs ([D39](departures.md#d39)); clients with few test samples are
-replaced by others a second time ([D75](departures.md#d75)); means over clients are by batches of samples
-([D77](departures.md#d77))."""
+([D56](departures.md#d56)); ensembles add up outputs, and are tested once ([D39](departures.md#d39)); planted clusters
+are drawn again until each is large, and small clients are replaced by others a second time
+([D75](departures.md#d75)); means over clients are by batches of samples ([D77](departures.md#d77))."""
 
 
 def wecfl_code(known: Known, extras: Extras) -> list[str]:
@@ -93,7 +98,8 @@ def summary(found: list[Line]) -> list[str]:
     ):
         pairs = [one.apart for one in some if one.apart is not None]
         if pairs:
-            told.append(OVERALL.format(len(pairs), words, *means(pairs)))
+            figures = f"{len(pairs)} figure{'s' if len(pairs) > 1 else ''}"
+            told.append(OVERALL.format(figures, words, *means(pairs)))
     return [" ".join(told)] if told else []
 
 

@@ -16,7 +16,7 @@ CODE: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {  # keys, what t
     "fedprox": ({}, "", ()),
     "ifca": (
         {"one_object": True, "momentum_memory": "reset"},
-        "chosen models are one, which clients train in turn, with momentum that starts anew",
+        "chosen models are one, which all 200 clients train in turn, with momentum that starts anew",
         ("D103",),
     ),
     "fesem": ({**LAST, "em_steps": 0}, "k-means of the last layer's weights", ()),
@@ -53,13 +53,16 @@ def as_code(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
 
 def coded(cell: Cell) -> Cell:
     keys, words, departures = CODE[cell.column]
+    partition = str(cell.keys["partition"]).replace(
+        "clients=50", "clients=200"
+    )  # one chain is as long as the federation
     return replace(
         cell,
         column=f"{cell.column}-code",
-        keys={**cell.keys, **keys, "data": f"{cell.keys['data']}:symmetric"},
-        departures=(*cell.departures, "D104", *departures),
+        keys={**cell.keys, **keys, "data": f"{cell.keys['data']}:symmetric", "partition": partition},
+        departures=(*(d for d in cell.departures if d != "D102"), "D104", *departures),
         note=f"{NOTE}; {words}" if words else NOTE,
         keeps=(),
         of=cell.name,
-        minutes=cell.minutes / 2 if cell.column == "ifca" else cell.minutes,
+        minutes=5.0,
     )
