@@ -18,14 +18,15 @@ ACCURACY = "last_three_accuracy"
 ABOUT = """## WeCFL: IFCA's models are one object
 
 [FedBase](https://github.com/jie-ma-ai/FedBase), package `fedbase`, is the public framework of WeCFL's first author.
-Its version 0.6.9 has all methods of the paper's tables, in files of April and May 2022; the script that made the
-tables is not in it, and we do not know which state of it did. In its IFCA, and that of all versions of 2022 that can
-be run, a client that chooses a model gets the model and not a copy, so that the clients of one model train it one
-after the other. After the round every model that was chosen is set to the server's model, the same object for all of
-them. Clients that chose one of these in the next round train that one object, and if others chose a model that nobody
-had, theirs takes its place. Within a few rounds no other is left: one model goes through all 200 clients in turn, and
-is tested on all of them after the last. Since version 0.8.0 (February 2023) the K models stay apart; the clients of
-one still share it. `one_object=true` imitates the former ([D103](departures.md#d103)).
+Its version 0.6.9 has all methods of the paper's tables, in files of April and May 2022, and a script of May 2022 in
+the repository (`test.py`) has the paper's settings: 100 rounds of 200 clients, ten steps on batches of 32, SGD at
+0.001 with momentum 0.9. We do not know which state of the code made the tables. In its IFCA, and that of all versions
+of 2022 that can be run, a client that chooses a model gets the model and not a copy, so that the clients of one model
+train it one after the other. After the round every model that was chosen is set to the server's model, the same
+object for all of them. Clients that chose one of these in the next round train that one object, and if others chose a
+model that nobody had, theirs takes its place. Within a few rounds no other is left: one model goes through all 200
+clients in turn, and is tested on all of them after the last. Since version 0.8.0 (February 2023) the K models stay
+apart; the clients of one still share it. `one_object=true` imitates the former ([D103](departures.md#d103)).
 
 It would be why IFCA's figures in the paper hardly depend on K, why they are low where clients of a cluster follow
 each other (Table 2), and higher where neighbours differ (Table 5). The other methods are played as FedBase has them
