@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from statistics import fmean
 
-from shoal.recipes.figures.overview import Pair
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.comparing import NAMES
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.pages.beside import by_seed, spread
+from shoal.recipes.pages.beside import by_seed
+from shoal.recipes.pages.both_ways import Line, means, rows_of_lines
 from shoal.recipes.papers.flexcfl_columns import IN_CODE
 
-__all__ = ["PICTURE", "as_in_code", "code_pairs", "code_rows"]
+__all__ = ["as_in_code", "code_rows", "lines"]
 
-PICTURE = "flexcfl-as-in-code.svg"
 ABOUT = """## FlexCFL: all of it together
 
 The sections below take the differences between text and code one by one. Here five of them are played at once:
@@ -33,7 +30,7 @@ SHARE = (
     "are {:.1f} and {:.1f}, and {:.1f} and {:.1f} in the columns of FlexCFL itself."
 )
 SLIPS = ("femnist-mclr/flexcfl-eta_g under swap part", "femnist-mclr/flexcfl-eta_g under incremental")
-DRAWN = f"![FlexCFL's accuracies, by its text and as its code](results/reproduce/figures/{PICTURE})"
+DRAWN = "![FlexCFL's accuracies, by its text and as its code](results/reproduce/figures/flexcfl-as-in-code.svg)"
 LEFT_OUT = (
     "Left out are two figures of the paper that seem slips (FEMNIST-MCLR with eta_g = 5, below). Column by column:"
 )
@@ -46,29 +43,6 @@ TABLES = {  # what is played, its table, its columns, and the end of the rows th
     "swap part": ("flexcfl/table4-swap-part", MOVING, f"-{IN_CODE['swap-part'][0]}"),
     "incremental": ("flexcfl/table4-incremental", MOVING, f"-{IN_CODE['incremental'][0]}"),
 }
-
-
-@dataclass(frozen=True)
-class Line:
-    """A figure of the paper, and ours by seed, by the text and as the code has it.
-
-    >>> Line("X, swap all", "ifca", 64.5, {0: 68.5}, {0: 65.0}).apart
-    (4.0, 0.5)
-    """
-
-    where: str
-    column: str
-    paper: float
-    text: dict[int, float]
-    code: dict[int, float]
-
-    @property
-    def apart(self) -> tuple[float, float] | None:
-        """How far our means are from the paper; None where one of both was not run."""
-        if not self.text or not self.code:
-            return None
-        text, code = (abs(fmean(values.values()) - self.paper) for values in (self.text, self.code))
-        return text, code
 
 
 def as_in_code(known: Known) -> list[str]:
@@ -84,27 +58,13 @@ def as_in_code(known: Known) -> list[str]:
     places = dict.fromkeys(one.where for one in found)
     summary = [summed(where, [one for one in found if one.where == where]) for where in places]
     pairs = [one.apart for one in found if one.apart is not None]
-    each = [
-        [
-            one.where,
-            f"`{one.column}`",
-            f"{one.paper:.1f}",
-            *(spread([*values.values()]) for values in (one.text, one.code)),
-        ]
-        for one in found
-    ]
     return [
         ABOUT.strip(),
         grid(("row", "by the text", "as the code", "nearer as the code"), summary),
         *([] if not pairs else [f"{OVERALL.format(len(pairs), *means(pairs))} {by_column(found)}".rstrip(), DRAWN]),
         LEFT_OUT,
-        grid(("row", "column", "paper", "by the text", "as the code"), each),
+        grid(("row", "column", "paper", "by the text", "as the code"), rows_of_lines(found)),
     ]
-
-
-def means(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The mean distance by the text and as the code."""
-    return fmean(text for text, _ in pairs), fmean(code for _, code in pairs)
 
 
 def by_column(found: Sequence[Line]) -> str:
@@ -123,23 +83,6 @@ def by_column(found: Sequence[Line]) -> str:
         return ""
     share = 100 * of_fesem / of_all
     return SHARE.format(share, *means(fesem), *means(others), *means(own))
-
-
-def code_pairs(known: Known) -> tuple[list[Pair], list[Pair]]:
-    """The figures that were played both ways, by the text and as the code.
-
-    Args:
-        known: All cells with what is stored of them.
-
-    Returns:
-        As many of one as of the other.
-    """
-    both = [one for one in lines(known) if one.apart is not None]
-    text, code = (
-        [Pair(f"{one.where}, {one.column}", one.paper, fmean(values.values())) for one, values in some]
-        for some in ([(one, one.text) for one in both], [(one, one.code) for one in both])
-    )
-    return text, code
 
 
 def code_rows() -> Iterator[tuple[str, str, str, str]]:

@@ -8,7 +8,9 @@ from shoal.recipes.figures.drawn_scenes import drawn_scene
 from shoal.recipes.figures.overview import DISTANCES, Pair, distances, overview, pairs_of
 from shoal.recipes.grids import grid
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.pages.as_in_code import PICTURE, code_pairs
+from shoal.recipes.pages.as_in_code import lines as flexcfl_lines
+from shoal.recipes.pages.both_ways import pairs_of_lines
+from shoal.recipes.pages.wecfl_code import lines as wecfl_lines
 from shoal.recipes.records import Paper
 
 __all__ = ["distance_drawings", "distance_parts", "groups_of_paper", "rows_of_paper"]
@@ -22,11 +24,17 @@ HOW = (
     "these are near or far tells little. Distances are in points:"
 )
 TEXT, CODE, SAME = "by the text", "as the code", "the same by the text"
-FLEXCFL, FLEXCFL_SAME = "flexcfl, as its code", "flexcfl, the same by its text"
+BOTH_WAYS = {"flexcfl": flexcfl_lines, "wecfl": wecfl_lines}  # papers that were also played as public code does
+PLAYED = {
+    "flexcfl": "FlexCFL, by its text and as its code",
+    "wecfl": "WeCFL on CIFAR-10, by its text and as the code",
+}
 READ = (
-    f"`{FLEXCFL}` has the rows of FlexCFL that were also played with five differences between its text and its "
-    "code ([which](../../papers-code.md#flexcfl-all-of-it-together), and which two figures are left out); most of "
-    "FlexCFL's large distances come from these differences."
+    "`flexcfl, as its code` has the rows of FlexCFL that were also played with five differences between its text and "
+    "its code ([which](../../papers-code.md#flexcfl-all-of-it-together), and which two figures are left out), and "
+    "`wecfl, as its code` the cells on CIFAR-10 that were also played as the framework of its first author does "
+    "([how](../../papers-code.md#wecfl-ifcas-models-are-one-object)). Most of FlexCFL's large distances and the largest "
+    "of WeCFL's come from these differences."
 )
 
 
@@ -41,8 +49,11 @@ def distance_parts(papers: Mapping[str, Paper], known: Known) -> list[str]:
         Pieces of Markdown.
     """
     found = by_paper(papers, known)
-    every, (text, code) = [pair for pairs in found.values() for pair in pairs], code_pairs(known)
-    all_of_them = {**found, "all": every, f"*{FLEXCFL}*": code, f"*{FLEXCFL_SAME}*": text}
+    every = [pair for pairs in found.values() for pair in pairs]
+    all_of_them = {**found, "all": every}
+    for name in played_both_ways(papers):
+        text, code = both_ways(name, known)
+        all_of_them |= {f"*{name}, as its code*": code, f"*{name}, the same by its text*": text}
     rows = [[name, *distances(pairs)] for name, pairs in all_of_them.items()]
     drawn = [f"![{TITLE}](figures/{EVERY}.svg)"] if every else []
     return [HOW, grid(("paper", *DISTANCES), rows), READ, *drawn]
@@ -52,8 +63,17 @@ def by_paper(papers: Mapping[str, Paper], known: Known) -> dict[str, list[Pair]]
     return {name: pairs_of(paper, known) for name, paper in papers.items()}
 
 
+def played_both_ways(papers: Mapping[str, Paper]) -> list[str]:
+    return [name for name in papers if name in BOTH_WAYS]
+
+
+def both_ways(name: str, known: Known) -> tuple[list[Pair], list[Pair]]:
+    """Pairs by the text and as the code; none of a paper that was not played so."""
+    return pairs_of_lines(BOTH_WAYS[name](known) if name in BOTH_WAYS else ())
+
+
 def groups_of_paper(paper: Paper, known: Known) -> dict[str, list[Pair]]:
-    """The same of one paper, for its page of HTML; of FlexCFL also as its code plays.
+    """The same of one paper, for its page of HTML; of some also as its code plays.
 
     Args:
         paper: The paper.
@@ -62,12 +82,12 @@ def groups_of_paper(paper: Paper, known: Known) -> dict[str, list[Pair]]:
     Returns:
         Pairs by how they were played.
     """
-    code = {CODE: code_pairs(known)[1]} if paper.name == "flexcfl" else {}
+    code = {CODE: both_ways(paper.name, known)[1]} if paper.name in BOTH_WAYS else {}
     return {TEXT: pairs_of(paper, known), **code}
 
 
 def rows_of_paper(paper: Paper, known: Known) -> list[list[str]]:
-    """How far the groups of a paper are away; of FlexCFL also what was played as its code, by its text.
+    """How far the groups of a paper are away; of some also what was played as its code, by its text.
 
     Args:
         paper: The paper.
@@ -76,7 +96,7 @@ def rows_of_paper(paper: Paper, known: Known) -> list[list[str]]:
     Returns:
         Rows of a table with the heads `DISTANCES` behind an empty one.
     """
-    same = {SAME: code_pairs(known)[0]} if paper.name == "flexcfl" else {}
+    same = {SAME: both_ways(paper.name, known)[0]} if paper.name in BOTH_WAYS else {}
     return [[name, *distances(pairs)] for name, pairs in {**groups_of_paper(paper, known), **same}.items()]
 
 
@@ -90,9 +110,8 @@ def distance_drawings(papers: Mapping[str, Paper], known: Known) -> dict[str, st
     Returns:
         SVG texts.
     """
-    text, code = code_pairs(known)
-    scenes = {
-        f"{EVERY}.svg": (TITLE, overview(by_paper(papers, known))),
-        PICTURE: ("FlexCFL, by its text and as its code", overview({TEXT: text, CODE: code})),
-    }
+    scenes = {f"{EVERY}.svg": (TITLE, overview(by_paper(papers, known)))}
+    for name in played_both_ways(papers):
+        pairs = dict(zip((TEXT, CODE), both_ways(name, known), strict=True))
+        scenes[f"{name}-as-in-code.svg"] = (PLAYED[name], overview(pairs))
     return {name: drawn_scene(title, scene) for name, (title, scene) in scenes.items() if scene is not None}
