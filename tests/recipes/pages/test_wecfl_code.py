@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.recipes import PAPERS
 from shoal.recipes.judging.relations import Known
-from shoal.recipes.pages.wecfl_code import lines, package, summary, wecfl_code
+from shoal.recipes.pages.wecfl_code import batch_norm, lines, package, summary, wecfl_code
 from shoal.recipes.papers.wecfl_code import code_of
 from shoal.recipes.records import Cell
 from shoal.recipes.store import Result
@@ -44,3 +44,9 @@ def test_the_package_itself_stands_beside_both() -> None:
     page = package(known, {"fedbase": {"seed": 0, "played": played}})[1]
     assert "| `ifca` | 34.1 | 33.0 (round 4) | - | 72.0 |" in page
     assert package(known, {}) == [] and "FedBase itself" not in " ".join(wecfl_code(known, {}))
+
+
+def test_batch_norm_stands_in_a_table_of_its_own() -> None:
+    found = {"running": {"accuracy": 0.83}, "batches": {"accuracy": 0.86}}
+    page = batch_norm(NOT_RUN, {"batch-norm": {"played": {"wecfl/table2-fmnist-classes/k1/fedavg": found}}})[1]
+    assert "| Table 2, (3, 2) classes | `fedavg` | 86.3 | 83.0 | 86.0 |" in page and batch_norm(NOT_RUN, {}) == []
