@@ -6,8 +6,8 @@ python -m tools.fedbase DIR ifca fedavg wecfl fesem
 Clients, server, networks and methods are the package's, run as they are on CIFAR-10 (3, 2), seed 0, with its settings
 of WeCFL's tables. Ours are: the split, which is that of Shoal's recipes; a loader of batches that does the same in less
 time; gradients, which it collects and uses for nothing here, are forgotten after every round; and IFCA's clients, who
-compare models by their losses, work out the loss of the server's model once and not once for every name that it has.
-The file is written after every round.
+compare models by their losses, work out the loss of the server's model once in a round, and not anew, on other batches,
+for every name that it has. The file is written after every round.
 """
 
 from __future__ import annotations

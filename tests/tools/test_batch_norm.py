@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from shoal.recipes.papers.wecfl_code import CODE
+import shoal
 from tools import batch_norm
 
 
@@ -29,7 +29,12 @@ def test_batches_are_of_32_samples_in_their_order() -> None:
     assert batch_norm.answers(signs(), x, training=True).tolist() == [0] * 16 + [1] * 16 + [0, 0, 1]
 
 
-def test_what_is_played_are_cells_of_table_2() -> None:
-    for name in batch_norm.PLAYED:
-        cell = batch_norm.CELLS[name]
-        assert cell.column in CODE and cell.paper and name.startswith("wecfl/table2-fmnist")
+def test_models_of_a_run_are_tested_as_the_run_did_and_otherwise() -> None:
+    def net() -> nn.Module:
+        return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(64), nn.Linear(64, 10))
+
+    run = shoal.run("local", "digits", net, rounds=1, steps=20, lr=0.1, seed=0, engine="serial")
+    running, batches = (batch_norm.tested(run, training) for training in (False, True))
+    assert running["accuracy"] == round(run.summary["last_accuracy"], 5)
+    assert running["f1"] == round(run.summary["last_f1"], 5)
+    assert batches != running

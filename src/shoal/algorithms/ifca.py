@@ -3,7 +3,7 @@ et al. 2020) uses the same alternation. https://arxiv.org/abs/2006.04088"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -63,8 +63,7 @@ class IFCA(Algorithm):
         "off", "who drifted chooses anew at once: off, aligned or counts", without_labels="off"
     )
     one_object: bool = option(
-        False,
-        "all models that were chosen are one, which clients train in turn: an error of WeCFL's code (departure D103)",
+        False, "models that were chosen are one, which clients train in turn: as FedBase of 2022 (departure D103)"
     )
     select: Select = Random()
     solver: Solver = SGD()
@@ -72,12 +71,12 @@ class IFCA(Algorithm):
     state: ClassVar[type[State]] = State
 
     def __post_init__(self) -> None:
-        others = (("weighting", "uniform"), ("start", "random_models"), ("migration", "off"))
-        for name, usual in others:
-            if self.one_object and getattr(self, name) != usual:
-                raise BadInput(
-                    f"one_object=true averages nothing and moves nobody; leave {name.replace('start', 'init')} out"
-                )
+        if self.one_object and self.weighting != "uniform":
+            raise BadInput("one_object=true averages nothing; leave weighting out")
+        if self.one_object and self.start != "random_models":
+            raise BadInput("one_object=true begins with models of which one is chosen; leave init out")
+        if self.one_object and self.migration != "off":
+            raise BadInput("one_object=true has clients choose in every round; leave migration out")
 
     @property
     def mean(self) -> Mean:
@@ -93,8 +92,9 @@ class IFCA(Algorithm):
     def step(self, state: State, engine: Engine, key: Key) -> tuple[State, Record]:
         if self.one_object:
             cohort = self.select(engine.clients, key("select"))
-            theta_KP, group = train_one_object(state.theta_KP, state.group, cohort, self.solver, engine, key)
-            return State(theta_KP, group, state.server), Record()
+            theta_KP, group, got = train_one_object(state.theta_KP, state.group, cohort, self.solver, engine, key)
+            trained = replace(got, models_KP=None)  # of chains, which are no clients: their losses alone are looked at
+            return State(theta_KP, group, state.server), Record(trained=trained, measures={"objects": len(got)})
         group, measures = self._migrate(state, engine, key("migrate"))
         cohort = self.select(engine.clients, key("select"))
         got = self._train(state, cohort, engine, key)

@@ -1,4 +1,4 @@
-"""IFCA as the code of WeCFL's authors played it in 2022: every model that was chosen is one object (departure D103)."""
+"""IFCA as FedBase of 2022 plays it: all models that were chosen are one object (departure D103)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from shoal.seeds import Key
 from shoal.table import Table
 from shoal.tasks import Choose, Train
-from shoal.types import Array, Cohort, Engine, Solver
+from shoal.types import Answers, Array, Cohort, Engine, Solver
 
 
 def train_one_object(
     theta_KP: Array, group: Table, cohort: Cohort, solver: Solver, engine: Engine, key: Key
-) -> tuple[Array, Table]:
+) -> tuple[Array, Table, Answers]:
     """A round in which clients train the very model that they chose, one after the other, and not copies of it.
 
     The server's model is filled with what comes of one model after the other, and is from then on each of them. Models
@@ -28,7 +28,7 @@ def train_one_object(
         key: Of the round.
 
     Returns:
-        The models, those that were chosen so far being alike, and who chose which.
+        The models, those that were chosen so far being alike, who chose which, and what each object learnt.
     """
     one_K = rows_of_one_object(theta_KP, group)
     who, which_N = cohort, np.zeros(len(cohort), int)  # ties go to the first: nobody needs to try models that are alike
@@ -40,10 +40,14 @@ def train_one_object(
     chains = [tuple(who[i] for i in np.flatnonzero(object_N == k)) for k in objects]
     starts_M = np.array([which_N[object_N == k][0] for k in objects], int)
     got = engine.chain(Train(solver), chains, theta_KP, starts_M, key("train"))
+    if not len(got):
+        return theta_KP, group, got
+    lost = {failure.client for failure in got.failed}
+    trained = [i for i, client in enumerate(who) if client not in lost]
+    one_K[which_N[trained]] = True
     after_KP = theta_KP.copy()
-    one_K[which_N] = True
     after_KP[one_K] = theta_KP[got.which_N[-1]] + got["update"][-1]
-    return after_KP, group.put(who, which_N)
+    return after_KP, group.put(tuple(who[i] for i in trained), which_N[trained]), got
 
 
 def rows_of_one_object(theta_KP: Array, group: Table) -> Array:

@@ -25,7 +25,7 @@ ALIKE: dict[str, Any] = {
     "cause": "the setting",
     "why": "Both begin with the same first centres here (D56, D86), and with as many clusters as are planted may find "
     "the same ones. From random models, as in the paper's algorithm, both end in one group; FedBase, of its first "
-    "author, begins with one model, too, and there the two differ in the weights of k-means alone (D61).",
+    "author, begins with one model, too, and there the two differ only in the weights of k-means (D61).",
 }
 CHOSEN = "cifar-classes"  # how steps are read was chosen by WeCFL and FedAvg on it (D28), so that both are no evidence
 

@@ -1,4 +1,4 @@
-"""Statements of ours on WeCFL's tables as the public code of its authors plays them; bounds are ours."""
+"""Statements of ours on WeCFL's tables as FedBase, of its first author, plays them; bounds are ours."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ LAST: dict[str, Any] = {"quantity": "last_three_accuracy"}
 OURS: dict[str, Any] = {"source": "ours, of the code", "ours": True, **LAST}
 KINDS = ("cifar-dirichlet", "cifar-classes")
 NEAR = 4.0  # points
+KNOWN = {"cifar-classes": ", a bound that was set with the first run at hand"}
 BEHIND = (
     "In FedBase, the public framework of WeCFL's first author, IFCA's models soon are one object, which all clients "
 )
@@ -24,8 +25,7 @@ def ifca_here(kind: str) -> dict[str, Any]:
         why = "So it is on CIFAR-10, where it was played. FedBase tests batch norm in the mode of training, too (D104)."
         return {"cause": "text and code differ", "why": f"{BEHIND}train in turn (D103). {why}"}
     tells = (f"wecfl/ifca-code-{kind}", f"wecfl/ifca-code-far-{kind}")
-    why = "So played, it is about where the paper has it, and below WeCFL by half of the paper's distance at least."
-    return {"cause": "text and code differ", "why": f"{BEHIND}train in turn (D103). {why}", "tells": tells}
+    return {"cause": "text and code differ", "why": f"{BEHIND}train in turn (D103).", "tells": tells}
 
 
 def as_the_code() -> list[Relation]:
@@ -34,11 +34,12 @@ def as_the_code() -> list[Relation]:
     for kind in KINDS:
         table = f"wecfl/table2-{kind}"
         printed, above = (TABLE2[kind]["k10"][method][0] for method in ("ifca", "wecfl"))
+        known = KNOWN.get(kind, "")
         ifca, wecfl = (code_of(f"{table}/k10/{method}") for method in ("ifca", "wecfl"))
         found += [
             Relation(
                 f"wecfl/ifca-code-{kind}",
-                f"{kind}: IFCA as in FedBase is within {NEAR:g} points of the paper's {printed}, K = 10",
+                f"{kind}: IFCA as in FedBase is within {NEAR:g} points of the paper's {printed}, K = 10{known}",
                 left=(ifca,),
                 least=printed - NEAR,
                 most=printed + NEAR,
@@ -55,8 +56,7 @@ def as_the_code() -> list[Relation]:
             ),
             Relation(
                 f"wecfl/ifca-code-order-{kind}",
-                f"{kind}: IFCA as in FedBase is higher where neighbours in the turn are not of one planted cluster "
-                "(Table 5) than where they are (Table 2), K = 10",
+                f"{kind}: IFCA as in FedBase is higher in Table 5 than in Table 2, as in the paper, K = 10",
                 left=(code_of(f"wecfl/table5-{kind}/k10/ifca"),),
                 right=(ifca,),
                 **ABOVE,

@@ -16,7 +16,7 @@ __all__ = ["Line", "means", "pairs_of_lines", "rows_of_lines"]
 class Line:
     """A figure of the paper, and ours by seed, by the text and as the code has it.
 
-    >>> Line("X, swap all", "ifca", 64.5, {0: 68.5}, {0: 65.0}).apart
+    >>> Line("X, swap all", "ifca", 64.5, {0: 68.5, 1: 70.5}, {0: 65.0}).apart      # over the seeds that both have
     (4.0, 0.5)
     """
 
@@ -27,11 +27,20 @@ class Line:
     code: dict[int, float]
 
     @property
-    def apart(self) -> tuple[float, float] | None:
-        """How far our means are from the paper; None where one of both was not run."""
-        if not self.text or not self.code:
+    def ours(self) -> tuple[float, float] | None:
+        """Our means over the seeds that both have; None where there are none."""
+        seeds = self.text.keys() & self.code.keys()
+        if not seeds:
             return None
-        text, code = (abs(fmean(values.values()) - self.paper) for values in (self.text, self.code))
+        text, code = (fmean(values[seed] for seed in seeds) for values in (self.text, self.code))
+        return text, code
+
+    @property
+    def apart(self) -> tuple[float, float] | None:
+        """How far these are from the paper."""
+        if self.ours is None:
+            return None
+        text, code = (abs(one - self.paper) for one in self.ours)
         return text, code
 
 
@@ -72,9 +81,6 @@ def pairs_of_lines(found: Iterable[Line]) -> tuple[list[Pair], list[Pair]]:
     Returns:
         As many of one as of the other.
     """
-    both = [one for one in found if one.apart is not None]
-    text, code = (
-        [Pair(f"{one.where}, {one.column}", one.paper, fmean(values.values())) for one, values in some]
-        for some in ([(one, one.text) for one in both], [(one, one.code) for one in both])
-    )
+    both = [(one, one.ours) for one in found if one.ours is not None]
+    text, code = ([Pair(f"{one.where}, {one.column}", one.paper, ours[i]) for one, ours in both] for i in (0, 1))
     return text, code

@@ -33,8 +33,8 @@ READ = (
     "`flexcfl, as its code` has the rows of FlexCFL that were also played with five differences between its text and "
     "its code ([which](../../papers-code.md#flexcfl-all-of-it-together), and which two figures are left out), and "
     "`wecfl, as its code` the cells on CIFAR-10 that were also played as the framework of its first author does "
-    "([how](../../papers-code.md#wecfl-ifcas-models-are-one-object)). Most of FlexCFL's large distances and the "
-    "largest of WeCFL's come from these differences."
+    "([how](../../papers-code.md#wecfl-ifcas-models-are-one-object)). Most of FlexCFL's large distances and those of "
+    "IFCA in WeCFL's tables on CIFAR-10 come from these differences."
 )
 
 

@@ -30,8 +30,8 @@ HEAD = f"""# What the papers' code does
 
 Three of the five papers come with public code, and the first author of a fourth has published a framework. A reader who
 compares figures should know where it does something else than the text says. These are facts about code and data, found
-by reading and tested by imitating them; each imitation is a setting of Shoal, off by default. They say nothing about
-the worth of the papers' ideas, and authors who publish their code make such a page possible. {MADE}
+by reading and tested by imitating them; nearly all imitations are settings of Shoal, off by default. They say nothing
+about the worth of the papers' ideas, and authors who publish their code make such a page possible. {MADE}
 
 Figures are per cent, the paper's, then ours without and with what the code does: mean ± standard deviation (seeds).
 """

@@ -1,4 +1,4 @@
-"""What the public code of WeCFL's authors does otherwise than their text, with our numbers on CIFAR-10."""
+"""What FedBase, of WeCFL's first author, does otherwise than the paper's text, with our numbers on CIFAR-10."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.recipes.papers.wecfl_code import PLAYED, code_of
 
 __all__ = ["lines", "wecfl_code"]
 
-ACCURACY = "last_three_accuracy"
+ACCURACY, F1 = "last_three_accuracy", "last_three_f1"
 ABOUT = """## WeCFL: IFCA's models are one object
 
 [FedBase](https://github.com/jie-ma-ai/FedBase), package `fedbase`, is the public framework of WeCFL's first author.
@@ -28,13 +28,13 @@ model that nobody had, theirs takes its place. Within a few rounds no other is l
 clients in turn, and is tested on all of them after the last. Since version 0.8.0 (February 2023) the K models stay
 apart; the clients of one still share it. `one_object=true` imitates the former ([D103](departures.md#d103)).
 
-It would be why IFCA's figures in the paper hardly depend on K, why they are low where clients of a cluster follow
-each other (Table 2), and higher where neighbours differ (Table 5). The other methods are played as FedBase has them
-where Shoal can: inputs from -1 to 1 ([D104](departures.md#d104)) and, of FeSEM and WeCFL, k-means of the last layer's
-weights ([D58](departures.md#d58)), of FeSEM until nothing changes. Shoal cannot run k-means anew in every round, nor
-count clients alike in FeSEM's k-means alone ([D61](departures.md#d61)). On Fashion-MNIST FedBase tests batch norm in
-the mode of training, which Shoal does not imitate; so this is CIFAR-10 alone, with 200 clients in Table 5, too, as
-the code:
+If the tables were made so, it would explain why IFCA's figures depend on K less than those of FeSEM and WeCFL, and
+why they are higher in Table 5 than in Table 2, where 20 clients of a cluster follow each other. The other methods are
+played as FedBase has them where Shoal can: inputs from -1 to 1 ([D104](departures.md#d104)) and, of FeSEM and WeCFL,
+k-means of the last layer's weights ([D58](departures.md#d58)), of FeSEM until nothing changes. Shoal cannot run
+k-means anew in every round, nor count clients alike in FeSEM's k-means alone ([D61](departures.md#d61)). On Fashion-
+MNIST FedBase tests batch norm in the mode of training, which Shoal does not imitate; so this is CIFAR-10 alone, with
+200 clients in Table 5, too, as the code:
 """
 TABLES = {
     "wecfl/table2-fmnist-dirichlet": "Table 2, (0.1, 10)",
@@ -52,14 +52,15 @@ of the last three rounds:"""
 MADE_BY = "FedBase's column is made by `python -m tools.fedbase`, which says what of it is ours."
 NORM = """On Fashion-MNIST batch norm in the mode of training sees the test samples of one client, sorted by class, in
 batches of 32, and takes their mean and variance in place of what it learnt. `python -m tools.batch_norm` plays
-methods of Table 2 with inputs from -1 to 1 and tests the models of the last round both ways; IFCA is the one whose
-models are one object, of whose running statistics the last clients leave their own. Seed 0, accuracy in per cent:"""
+methods of Table 2 with inputs from -1 to 1 and tests the models of the last round both ways. IFCA's models are one
+object, whose running statistics are those of the last clients in the turn. Seed 0, accuracy and macro F1, per cent:"""
 MORE = """Facts of FedBase besides, each with its entry: one optimiser per client, made before the first round, except
-in IFCA, where a new one is made in every round ([D28](departures.md#d28)); FeSEM differs from WeCFL in the weights of
-k-means alone ([D61](departures.md#d61)); both begin with one model for all clients and k-means++ anew in every round
-([D56](departures.md#d56)); ensembles add up outputs, and are tested once ([D39](departures.md#d39)); planted clusters
-are drawn again until each is large, and small clients are replaced by others a second time
-([D75](departures.md#d75)); means over clients are by batches of samples ([D77](departures.md#d77))."""
+in IFCA, where a new one is made in every round ([D28](departures.md#d28)); FeSEM differs from WeCFL only in
+the weights of k-means ([D61](departures.md#d61)); both begin with one model for all clients and k-means++
+anew in every round ([D56](departures.md#d56)); ensembles add up outputs, and are tested once
+([D39](departures.md#d39)); planted clusters are drawn again until each is large, and small clients are
+replaced by others a second time ([D75](departures.md#d75)); means over clients are weighted by their numbers
+of batches ([D77](departures.md#d77))."""
 
 
 def wecfl_code(known: Known, extras: Extras) -> list[str]:
@@ -90,11 +91,16 @@ def lines(known: Known) -> Iterator[Line]:
     """The cells that can be played both ways."""
     for table, columns in PLAYED.items():
         for column in columns:
-            plain = f"{table}/{'k1' if column in ('fedavg', 'fedprox') else 'k10'}/{column}"
+            plain = f"{table}/{row_of(column)}/{column}"
             paper = known[plain][0].paper[ACCURACY]
             assert paper is not None
             values = (by_seed(name, known, ACCURACY) for name in (plain, code_of(plain)))
             yield Line(TABLES[table], column, paper, *values)
+
+
+def row_of(method: str) -> str:
+    """The row of WeCFL's tables in which a method is that is played both ways: of one model, or of ten."""
+    return "k1" if method in ("fedavg", "fedprox") else "k10"
 
 
 def summary(found: list[Line]) -> list[str]:
@@ -117,7 +123,7 @@ def package(known: Known, extras: Extras) -> list[str]:
         return []
     rows, seed = [], extras["fedbase"]["seed"]
     for method, played in extras["fedbase"]["played"].items():
-        plain = f"wecfl/table2-cifar-classes/{'k1' if method == 'fedavg' else 'k10'}/{method}"
+        plain = f"wecfl/table2-cifar-classes/{row_of(method)}/{method}"
         told = f"{100 * fmean(played['accuracy'][-3:]):.1f}"
         paper, rounds = known[plain][0].paper[ACCURACY], known[plain][0].rounds
         early = "" if played["rounds"] == rounds else f" (round {played['rounds']})"
@@ -132,7 +138,9 @@ def batch_norm(known: Known, extras: Extras) -> list[str]:
     rows = []
     for name, found in extras.get("batch-norm", {}).get("played", {}).items():
         cell = known[name][0]
-        told = (f"{100 * found[way]['accuracy']:.1f}" for way in ("running", "batches"))
-        rows.append([TABLES[cell.table], f"`{cell.column}`", f"{cell.paper[ACCURACY]:.1f}", *told])
+        told = (f"{100 * found[way]['accuracy']:.1f}, {100 * found[way]['f1']:.1f}" for way in ("running", "batches"))
+        rows.append(
+            [TABLES[cell.table], f"`{cell.column}`", f"{cell.paper[ACCURACY]:.1f}, {cell.paper[F1]:.1f}", *told]
+        )
     heads = ("table", "column", "paper", "running statistics", "statistics of the batch")
     return [NORM, grid(heads, rows)] if rows else []

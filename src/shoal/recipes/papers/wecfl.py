@@ -58,7 +58,7 @@ OTHER_IFCAS = (
     "beginning as one, the first clients dealt out at random (`one-model`), and the slip of FlexCFL's code, which "
     "applies the first client's update alone (`first`). One seed of 30 rounds; the paper has 100, and what is above it "
     "by then stays there. `k2` has two models in place of ten, and 100 rounds. All this was tried before we read the "
-    "code of the paper's first author, which tells (D103): see `ifca-code` of Table 2."
+    "framework of the paper's first author (D103): see `ifca-code` of Table 2."
 )
 MU = 0.95
 FC = {"cluster_params": "fc"}

@@ -1,4 +1,4 @@
-"""WeCFL's tables on CIFAR-10 as the public code of its authors plays them, beside the same cells by the text."""
+"""WeCFL's tables on CIFAR-10 as FedBase, of its first author, plays them, beside the same cells by the text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shoal.recipes.records import Cell
 __all__ = ["PLAYED", "as_code", "code_of"]
 
 LAST = {"cluster_params": "head.5.weight", "init": "kmeans"}  # of the network of CIFAR-10
-NOTE = "as the public code of the authors: inputs from -1 to 1"
+NOTE = "as FedBase, of the first author: inputs from -1 to 1"
 CODE: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {  # keys, what they stand for, departures
     "fedavg": ({}, "", ()),
     "fedprox": ({}, "", ()),
@@ -53,9 +53,8 @@ def as_code(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
 
 def coded(cell: Cell) -> Cell:
     keys, words, departures = CODE[cell.column]
-    partition = str(cell.keys["partition"]).replace(
-        "clients=50", "clients=200"
-    )  # one chain is as long as the federation
+    # one model goes through all clients: with fewer of them it would train less
+    partition = str(cell.keys["partition"]).replace("clients=50", "clients=200")
     return replace(
         cell,
         column=f"{cell.column}-code",
