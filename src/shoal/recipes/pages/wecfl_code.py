@@ -32,9 +32,9 @@ If the tables were made so, it would explain why IFCA's figures depend on K less
 why they are higher in Table 5 than in Table 2, where 20 clients of a cluster follow each other. The other methods are
 played as FedBase has them where Shoal can: inputs from -1 to 1 ([D104](departures.md#d104)) and, of FeSEM and WeCFL,
 k-means of the last layer's weights ([D58](departures.md#d58)), of FeSEM until nothing changes. Shoal cannot run
-k-means anew in every round, nor count clients alike in FeSEM's k-means alone ([D61](departures.md#d61)). On Fashion-
-MNIST FedBase tests batch norm in the mode of training, which Shoal does not imitate; so this is CIFAR-10 alone, with
-200 clients in Table 5, too, as the code:
+k-means anew in every round, nor count clients alike in FeSEM's k-means alone ([D61](departures.md#d61)). On
+Fashion-MNIST FedBase tests batch norm in the mode of training, which Shoal does not imitate; so this is CIFAR-10
+alone, with 200 clients in Table 5, too, as the code:
 """
 TABLES = {
     "wecfl/table2-fmnist-dirichlet": "Table 2, (0.1, 10)",
