@@ -51,7 +51,8 @@ def test_the_package_itself_stands_beside_both() -> None:
 
 def test_batch_norm_stands_in_a_table_of_its_own() -> None:
     found = {"running": {"accuracy": 0.83, "f1": 0.41}, "batches": {"accuracy": 0.86, "f1": 0.46}}
-    page = batch_norm(NOT_RUN, {"batch-norm": {"played": {"wecfl/table2-fmnist-classes/k1/fedavg": found}}})[1]
+    _, page, far = batch_norm(NOT_RUN, {"batch-norm": {"played": {"wecfl/table2-fmnist-classes/k1/fedavg": found}}})
+    assert "`fedavg` 3.3 by running statistics, 0.3 by those of the batch." in far  # of 86.33
     assert (
         "| Table 2, (3, 2) classes | `fedavg` | 86.3, 46.1 | 83.0, 41.0 | 86.0, 46.0 |" in page
         and batch_norm(NOT_RUN, {}) == []

@@ -54,6 +54,7 @@ NORM = """On Fashion-MNIST batch norm in the mode of training sees the test samp
 batches of 32, and takes their mean and variance in place of what it learnt. `python -m tools.batch_norm` plays
 methods of Table 2 with inputs from -1 to 1 and tests the models of the last round both ways. IFCA's models are one
 object, whose running statistics are those of the last clients in the turn. Seed 0, accuracy and macro F1, per cent:"""
+FAR = "`{}` {:.1f} by running statistics, {:.1f} by those of the batch"
 MORE = """Facts of FedBase besides, each with its entry: one optimiser per client, made before the first round, except
 in IFCA, where a new one is made in every round ([D28](departures.md#d28)); FeSEM differs from WeCFL only in
 the weights of k-means ([D61](departures.md#d61)); both begin with one model for all clients and k-means++
@@ -135,12 +136,17 @@ def package(known: Known, extras: Extras) -> list[str]:
 
 def batch_norm(known: Known, extras: Extras) -> list[str]:
     """Networks with batch norm tested both ways; nothing while that was not played."""
-    rows = []
+    rows, apart = [], dict[str, list[tuple[float, float]]]()
     for name, found in extras.get("batch-norm", {}).get("played", {}).items():
         cell = known[name][0]
+        paper = cell.paper[ACCURACY]
+        assert paper is not None
+        running, batches = (abs(100 * found[way]["accuracy"] - paper) for way in ("running", "batches"))
+        apart.setdefault(cell.column, []).append((running, batches))
         told = (f"{100 * found[way]['accuracy']:.1f}, {100 * found[way]['f1']:.1f}" for way in ("running", "batches"))
         rows.append(
             [TABLES[cell.table], f"`{cell.column}`", f"{cell.paper[ACCURACY]:.1f}, {cell.paper[F1]:.1f}", *told]
         )
     heads = ("table", "column", "paper", "running statistics", "statistics of the batch")
-    return [NORM, grid(heads, rows)] if rows else []
+    far = (FAR.format(column, *means(pairs)) for column, pairs in apart.items())
+    return [NORM, grid(heads, rows), f"Points from the paper's accuracy, on average: {'; '.join(far)}."] if rows else []
