@@ -25,7 +25,7 @@ def ifca_here(kind: str) -> dict[str, Any]:
         why = "So played, and tested as FedBase tests batch norm (D104), one seed ends near the paper's IFCA."
         return {"cause": "text and code differ", "why": f"{BEHIND}train in turn (D103). {why}"}
     if kind == "fmnist-classes":
-        why = "With one seed that is not enough: tested as FedBase tests batch norm (D104), it ends well above the paper's."
+        why = "With one seed that is not enough: tested as FedBase tests batch norm (D104), it ends well above."
         return {"why": f"{BEHIND}train in turn (D103). {why}"}
     tells = (f"wecfl/ifca-code-{kind}", f"wecfl/ifca-code-far-{kind}")
     return {"cause": "text and code differ", "why": f"{BEHIND}train in turn (D103).", "tells": tells}
