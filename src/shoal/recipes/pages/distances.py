@@ -68,8 +68,8 @@ def played_both_ways(papers: Mapping[str, Paper]) -> list[str]:
 
 
 def both_ways(name: str, known: Known) -> tuple[list[Pair], list[Pair]]:
-    """Pairs by the text and as the code; none of a paper that was not played so."""
-    return pairs_of_lines(BOTH_WAYS[name](known) if name in BOTH_WAYS else ())
+    """Pairs by the text and as the code, of a paper that was played so."""
+    return pairs_of_lines(BOTH_WAYS[name](known))
 
 
 def groups_of_paper(paper: Paper, known: Known) -> dict[str, list[Pair]]:
